@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.frame import Rows, measured, seconds
 from foundation.base.loads import COMPARTMENTS
 from surrogates.export.c_export import c_compiler, export_knee
-from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolynomialSettings
@@ -157,14 +156,18 @@ def _poses(count: int) -> np.ndarray:
 
 def _in_batches(run: Callable[[np.ndarray], tuple], poses: np.ndarray) -> None:
     for first in range(0, len(poses), BATCH):
-        run(poses[first : first + BATCH])[1].block_until_ready()
+        run(poses[first : first + BATCH])[0].block_until_ready()
 
 
 def _in_jax(function: Callable, poses: np.ndarray) -> tuple[float, float]:
     """Return the times [s] of the compilation of values and Jacobians, and of a pose of a batch."""
     import jax
 
-    both = jax.vmap(with_jacobian(lambda pose: function(pose)[0][:, :6]))
+    def wrench(pose: np.ndarray) -> tuple:
+        found = function(pose)[0][:, :6]
+        return found, found
+
+    both = jax.vmap(jax.jacfwd(wrench, has_aux=True))
     start = time.perf_counter()
     batch = jax.jit(both).lower(poses[:BATCH]).compile()
     compiled = time.perf_counter() - start

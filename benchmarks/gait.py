@@ -1,10 +1,10 @@
-"""One gait cycle of the built-in implant: surrogate against original, and reduced dynamics."""
+"""One gait cycle of the built-in implant: surrogate against original."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +14,6 @@ import numpy as np
 import surrogates
 from benchmarks.frame import Rows, clocked, measured
 from dynamics import GaitCycle, KneeSimulator, SimulationResult, simulate
-from dynamics.simulator.knee_simulator import REDUCED
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.contact_original import build_knee
@@ -38,12 +37,10 @@ class Gait:
     cycle: GaitCycle
     start: Pose
 
-    def runner(
-        self, simulator: KneeSimulator, model: object, rtol: float
-    ) -> Callable[[], SimulationResult]:
+    def runner(self, model: object, rtol: float) -> Callable[[], SimulationResult]:
         """Return a simulation of the cycle."""
         options = {"start": self.start, "rtol": rtol}
-        return lambda: simulate(model, simulator, self.cycle, **options)
+        return lambda: simulate(model, self.simulator, self.cycle, **options)
 
 
 @cache
@@ -62,24 +59,21 @@ def gait() -> Gait:
 
 @measured(
     "One gait cycle with its start and 201 instants reported, relative tolerance 1e-3",
-    {"dynamics": "", "driven by": "", "evaluations": "d", "median [ms]": ".3g",
-     "ratio": ".3g"},
+    {"driven by": "", "evaluations": "d", "median [ms]": ".3g", "ratio": ".3g"},
 )  # fmt: skip
 def cycles() -> Rows:
     """Times of one cycle, surrogate and original."""
     g = gait()
     base = None
-    for kind, quasi_static in {"full": (), "reduced": REDUCED}.items():
-        simulator = replace(g.simulator, quasi_static=quasi_static)
-        for name, model, repeats in (
-            ("surrogate", g.knee, _REPEATS),
-            ("original", g.original.model, 3),
-        ):
-            run = g.runner(simulator, model, 1e-3)
-            result = run()
-            spent = float(np.median([clocked(run, perf_counter)[1] for _ in range(repeats)]))
-            base = spent if base is None else base
-            yield kind, name, result.statistics.evaluations, spent, spent / base
+    for name, model, repeats in (
+        ("surrogate", g.knee, _REPEATS),
+        ("original", g.original.model, 3),
+    ):
+        run = g.runner(model, 1e-3)
+        result = run()
+        spent = float(np.median([clocked(run, perf_counter)[1] for _ in range(repeats)]))
+        base = spent if base is None else base
+        yield name, result.statistics.evaluations, spent, spent / base
 
 
 TABLES = (cycles,)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.core.problem import (
-    INERTIAL,
     LINEAR,
     PRESCRIBED,
     QUADRATIC,
@@ -91,23 +90,12 @@ class KneeExpressions:
         )  # fmt: skip
         return [sum(column[1:], column[0]) for column in zip(*parts, strict=True)]
 
-    def residual(self, forces: Vector, rates: Vector, accelerations: Vector) -> list[Scalar]:
-        """Return M q'' + C q' - Q of the free coordinates [N m, N], in the order of `free`."""
-        left = []
-        for row, k in enumerate(self.free):
-            value = float(self.problem.damping[k]) * rates[row] - forces[k]
-            if self.problem.roles[k] == INERTIAL:
-                value = value + float(self.problem.inertia[k]) * accelerations[row]
-            left.append(value)
-        return left
-
     def accelerations(self, forces: Vector, rates: Vector) -> list[Scalar]:
-        """Return (Q - C q') / M [rad/s², m/s²] of those free coordinates that have inertia."""
-        roles, damping, inertia = self.problem.roles, self.problem.damping, self.problem.inertia
+        """Return (Q - C q') / M [rad/s², m/s²] of the free coordinates, in the order of `free`."""
+        damping, inertia = self.problem.damping, self.problem.inertia
         return [
             (forces[k] - float(damping[k]) * rates[row]) / float(inertia[k])
             for row, k in enumerate(self.free)
-            if roles[k] == INERTIAL
         ]
 
 

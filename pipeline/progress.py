@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tqdm import tqdm
@@ -175,6 +175,14 @@ class StageCounter:
         self.workers = workers
         self.per_evaluation: float | None = None
         self._next = 0
+
+    def measured(self, name: str, seconds: float) -> None:
+        """State the time of a sample of a stage [s], known from earlier stages."""
+        if each := self.per_evaluation:
+            self.stages = [
+                replace(stage, evaluations=seconds / each) if stage.name == name else stage
+                for stage in self.stages
+            ]
 
     def begin(self, name: str, detail: str = "") -> str:
         """Return the line that announces a stage; the detail follows the name."""

@@ -196,9 +196,10 @@ def _validate(
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
     judged = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
-    judged.append(assess(sampled.early.knee, held_out, feasibility))
+    rounds = [assess(fitted.knee, held_out, feasibility) for fitted in sampled.fits]
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
-    fits = [*sampled.fits, trained[0]]
+    curve, largest = [*rounds, judged[0]], float(trained[0].knee.spaces[0].load[1])
+    judged.append(rounds[-1])
     knees = {"g: all samples": trained, "c: last round": [sampled.early]}
     others = [row for k, found in enumerate(judged[1:], start=1) for row in compared(found, k)]
     content = Validation(
@@ -215,8 +216,8 @@ def _validate(
         figures=Figures([*judged[0].root, *others]),
         front=front_rows(trained[0].fronts),
         learning_curve=[
-            point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))
-            for point, fitted in zip(points, fits, strict=True)
+            point.model_copy(update=held_out_point(figures, largest))
+            for point, figures in zip(points, curve, strict=True)
         ],
     )
     predicted = prediction_table(trained[0].knee, held_out, feasibility)

@@ -103,7 +103,7 @@ def write_c3d(
 
 
 def _add(file, plates, length, units):
-    """Add plates, in the unit of the file, and the units of the first six channels."""
+    """Add plates, in the unit of the file, and the units of the channels."""
     stored = []
     for each in plates:
         factors = np.ones(each.signals.shape[1])

@@ -31,7 +31,7 @@ def random_regressor(family, inputs, size, offset, seed, steep=0.0):
     k = len(size)
     if family == "kriging":
         sheared = [[], [3], [3, inputs - 1]][seed % 3]
-        kinds = [1, 0, 2, 0, 1, seed % 3][:inputs]
+        kinds = [1, 0, 1, 0, 1, seed % 2][:inputs]
         found = made.kriging(21, inputs, k, kinds, sheared, seed=seed)
     elif family == "network":
         found = made.network(inputs, k, 11, nets=2, seed=seed)

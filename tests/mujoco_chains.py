@@ -10,11 +10,8 @@ from dynamics.mechanics.chain_parts import (
     GROUND,
     Attachment,
     FreeBase,
-    Instant,
-    Joint,
-    PrescribedMotion,
-    SlidingJoint,
 )
+from dynamics.mechanics.chains import Instant
 
 
 def text(*numbers):
@@ -36,12 +33,11 @@ class Tree:
             base, proximal, place = chain.base, "world", (0.0, 0.0)
             if isinstance(base, Attachment):
                 proximal, place = f"{base.chain}.{base.segment}", base.point
-            elif isinstance(base, FreeBase | PrescribedMotion):
+            elif isinstance(base, FreeBase):
                 self.moving.append(f"{chain.name}.{chain.segments[0].name}")
             else:
                 place = base
-            joints = chain.joints or (Joint(),) * len(chain.segments)
-            for segment, joint in zip(chain.segments, joints, strict=True):
+            for segment, joint in zip(chain.segments, chain.joints, strict=True):
                 name = f"{chain.name}.{segment.name}"
                 self.parent[name], self.place[name] = proximal, place
                 self.joint[name], self.segment[name] = joint, segment
@@ -60,7 +56,7 @@ class Tree:
 
     def body(self, name):
         segment, joint, out = self.segment[name], self.joint[name], ""
-        turn = joint.angle if isinstance(joint, SlidingJoint) else 0.0
+        turn = joint.angle
         out += f'<body name="{name}" pos="{text(*self.place[name], 0.0)}" '
         out += f'euler="{text(0.0, 0.0, turn)}">'
         if name in self.moving:
@@ -69,7 +65,7 @@ class Tree:
             out += f'<joint name="{name} y" type="slide" axis="{text(s, c, 0.0)}"/>'
         passive = f'stiffness="{text(joint.stiffness)}" damping="{text(joint.damping)}" '
         passive += f'springref="{text(joint.neutral)}"/>'
-        if isinstance(joint, SlidingJoint):
+        if joint.axis is not None:
             along = joint.axis - turn
             axis = text(np.cos(along), np.sin(along), 0.0)
             out += f'<joint name="{name}" type="slide" axis="{axis}" {passive}'
@@ -93,7 +89,7 @@ class Tree:
         hinges, constant = {}, 0.0
         while name != "world":
             joint = self.joint[name]
-            if isinstance(joint, SlidingJoint):
+            if joint.axis is not None:
                 constant += joint.angle
             else:
                 hinges[name] = 1.0
@@ -106,12 +102,9 @@ class Tree:
         ends = (f"{link.name}.0", f"{link.name}.1")
         if link.kind == "line":
             sites = "".join(f'<site site="{end}"/>' for end in ends)
-            rest = text(0.0, link.rest_length) if link.pull_only else text(link.rest_length)
-            assert not (link.pull_only and link.damping)
-            tendons += (
-                f'<spatial stiffness="{text(link.stiffness)}" damping="{text(link.damping)}" '
-            )
-            tendons += f'springlength="{rest}">{sites}</spatial>'
+            assert not link.damping
+            tendons += f'<spatial stiffness="{text(link.stiffness)}" '
+            tendons += f'springlength="{text(0.0, link.rest_length)}">{sites}</spatial>'
         if link.rotational_stiffness or link.rotational_damping:
             (first, a), (second, b) = (self.turns(name_of(end)) for _, end, _ in link.ends)
             weights = {
@@ -163,35 +156,41 @@ class Tree:
     def at(self, joint):
         return int(self.model.joint(joint).dofadr[0])
 
-    def pack(self, angles, slides, bases):
-        """Return positions, rates or accelerations of MuJoCo's joints.
+    def pack(self, coordinates, constants=False):
+        """Return positions, rates or accelerations of MuJoCo's joints from all coordinates.
 
-        From absolute angles of all segments, displacements of all sliding joints and bases of all
-        chains. Rates of angles are differences as well; MuJoCo has no constants in its joints.
+        MuJoCo has no constants in its joints: positions count those of slides.
         """
-        out = np.zeros(self.model.nv)
-        absolute = dict(zip(self.assembly.columns, angles, strict=True)) | {"world": 0.0}
-        names = [self.assembly.columns[k] for k in self.assembly.tree.slides]
-        displaced = dict(zip(names, slides, strict=True))
-        for name, joint in self.joint.items():
-            if isinstance(joint, SlidingJoint):
-                out[self.at(name)] = displaced[name]
+        out, columns = np.zeros(self.model.nv), self.assembly.columns
+        absolute = self.absolute(coordinates, constants)
+        for k, name in enumerate(columns):
+            if self.joint[name].axis is not None:
+                out[self.at(name)] = coordinates[k]
             else:
-                out[self.at(name)] = absolute[name] - absolute[self.parent[name]]
-        for chain, base in zip(self.assembly.chains, bases, strict=True):
-            first = f"{chain.name}.{chain.segments[0].name}"
-            if first in self.moving:
-                out[self.at(f"{first} x")], out[self.at(f"{first} y")] = base
+                out[self.at(name)] = coordinates[k] - absolute[self.parent[name]]
+        for row, name in enumerate(self.moving):
+            for axis in (0, 1):
+                out[self.at(f"{name} {'xy'[axis]}")] = coordinates[len(columns) + 2 * row + axis]
         return out
 
-    def absolute(self, joints):
-        """Return the absolute angles, or their rates, of the segments."""
-        return np.array(
-            [
-                sum(joints[self.at(each)] for each in self.turns(name)[0])
-                for name in self.assembly.columns
-            ]
-        )
+    def absolute(self, coordinates, constants):
+        """Return the angles of the bodies, or their rates, by name."""
+        angles = {"world": 0.0}
+        for name, value in zip(self.assembly.columns, coordinates, strict=False):
+            joint = self.joint[name]
+            held = angles[self.parent[name]] + constants * joint.angle
+            angles[name] = value if joint.axis is None else held
+        return angles
+
+    def unpack(self, joints):
+        """Return all coordinates, or their rates, from those of MuJoCo's joints."""
+        found = []
+        for name in self.assembly.columns:
+            slides = self.joint[name].axis is not None
+            turned = [name] if slides else self.turns(name)[0]
+            found.append(sum(joints[self.at(each)] for each in turned))
+        bases = [joints[self.at(f"{name} {axis}")] for name in self.moving for axis in "xy"]
+        return np.array([*found, *bases])
 
     def set(self, positions, rates):
         self.data.qpos[:], self.data.qvel[:] = positions, rates
@@ -263,13 +262,7 @@ def inverse(tree, positions, rates, accelerations, *loads):
 
 def joints_of(tree, found):
     """Return positions and rates of MuJoCo's joints at an instant of ours."""
-    offsets = tree.absolute(np.zeros(tree.model.nv)) + [
-        tree.turns(name)[1] for name in tree.assembly.columns
-    ]
-    return (
-        tree.pack(found.angles - offsets, found.slides, found.bases),
-        tree.pack(found.rates, found.slide_rates, found.base_rates),
-    )
+    return tree.pack(found.position, constants=True), tree.pack(found.velocity)
 
 
 def check_reactions(tree, found, atol=1e-8):
@@ -292,8 +285,6 @@ def at_row(found, row):
 def needed_forces(assembly, found):
     """Return MuJoCo's forces at its joints for the accelerations and loads of an instant."""
     tree = Tree(assembly, links=False)
-    accelerations = tree.pack(
-        found.accelerations, found.slide_accelerations, found.base_accelerations
-    )
+    accelerations = tree.pack(found.acceleration)
     loads = found.link_forces, found.link_torques, found.closure_forces
     return tree, inverse(tree, *joints_of(tree, found), accelerations, *loads)

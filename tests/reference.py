@@ -48,8 +48,8 @@ def products(regressor, z):
 def correlation(kind, u):
     if kind == 0:
         return np.exp(-(u**2) / 2)
-    a = np.sqrt(5.0 if kind == 1 else 3.0) * u
-    return (1 + a + (a**2 / 3 if kind == 1 else 0.0)) * np.exp(-a)
+    a = np.sqrt(5.0) * u
+    return (1 + a + a**2 / 3) * np.exp(-a)
 
 
 def correlations(regressor, z):

@@ -237,18 +237,7 @@ static int free_count(const simulation *s)
 
 static int state_size(const simulation *s)
 {
-    int k, count = free_count(s);
-    for (k = 0; k < 6; k++)
-        count += s->roles[k] == INERTIAL;
-    return count;
-}
-
-/* What f of a coordinate is divided by. */
-static double divisor(const simulation *s, int k)
-{
-    if (s->roles[k] == INERTIAL)
-        return s->inertia[k];
-    return s->damping[k] > 0.0 ? s->damping[k] : 1.0;
+    return 2 * free_count(s);
 }
 
 /* Fill the derivatives of f from those of Q by the pose and by time. */
@@ -259,21 +248,18 @@ static void fill_derivatives(const simulation *s, const double *jacobian, const 
     int row = 0, rate = free_count(s), j, k;
     clear(n * n, by_state);
     for (k = 0; k < 6; k++) {
-        const double share = divisor(s, k);
-        int target = row, column = 0;
+        int column = 0;
         if (s->roles[k] == PRESCRIBED)
             continue;
-        if (s->roles[k] == INERTIAL) {
-            target = rate++;
-            by_time[row] = 0.0;
-            by_state[n * row + target] = 1.0;
-            by_state[n * target + target] = -s->damping[k] / share;
-        }
-        by_time[target] = change[k] / share;
+        by_time[row] = 0.0;
+        by_state[n * row + rate] = 1.0;
+        by_state[n * rate + rate] = -s->damping[k] / s->inertia[k];
+        by_time[rate] = change[k] / s->inertia[k];
         for (j = 0; j < 6; j++)
             if (s->roles[j] != PRESCRIBED)
-                by_state[n * target + column++] = jacobian[6 * k + j] / share;
+                by_state[n * rate + column++] = jacobian[6 * k + j] / s->inertia[k];
         row++;
+        rate++;
     }
 }
 
@@ -286,14 +272,11 @@ static void assemble_at(const simulation *s, const double *pose, const double *i
     int row = 0, rate = free_count(s), k;
     forces_at(s, pose, inputs + AXIAL, wrench, by_pose, wanted, force, jacobian);
     for (k = 0; k < 6; k++) {
-        if (s->roles[k] == INERTIAL) {
-            f[row] = state[rate];
-            f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
-            rate++;
-        } else if (s->roles[k] == QUASI_STATIC) {
-            f[row] = force[k] / divisor(s, k);
-        }
-        row += s->roles[k] != PRESCRIBED;
+        if (s->roles[k] == PRESCRIBED)
+            continue;
+        f[row++] = state[rate];
+        f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
+        rate++;
     }
     if (wanted) {
         forces_by_time(s, pose, rates, jacobian, change);
@@ -308,35 +291,6 @@ void assemble(const simulation *s, double time, const double *state, const doubl
     inputs_at(s, time, inputs, rates);
     pose_of(s, inputs, state, pose);
     assemble_at(s, pose, inputs, rates, state, wrench, by_pose, wanted, f, by_state, by_time);
-}
-
-void rates_of_states(const simulation *s, const double *mass, ptrdiff_t count, const double *times,
-                     const double *states, const double *wrenches, const double *by_pose, double *rates)
-{
-    const double width = RATE_TIME * s->breaks[s->knots - 1];
-    const int n = state_size(s);
-    double f[MOST_STATES], by_time[MOST_STATES], factors[MOST_STATES * MOST_STATES];
-    int order[MOST_STATES], i, k;
-    for (; count > 0; count--, states += n, wrenches += 6, by_pose += 36, rates += n) {
-        int row = 0, rate = free_count(s);
-        assemble(s, *times++, states, wrenches, by_pose, 1, f, factors, by_time);
-        for (i = 0; i < n * n; i++)
-            factors[i] *= -width;
-        for (i = 0; i < n; i++) {
-            factors[(n + 1) * i] += mass[i];
-            f[i] += width * by_time[i];
-        }
-        if (factorise(n, factors, order))
-            solve(n, factors, order, f, rates);
-        else
-            clear(n, rates);
-        /* The rates of coordinates with inertia are part of the state. */
-        for (k = 0; k < 6; k++) {
-            if (s->roles[k] == INERTIAL)
-                rates[row] = states[rate++];
-            row += s->roles[k] != PRESCRIBED;
-        }
-    }
 }
 
 int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,

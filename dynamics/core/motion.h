@@ -1,7 +1,7 @@
 /* Equations of motion of a knee in the simulator (docs/theory.md), and their integration.
 
    A state consists of the displacements of the free coordinates from a reference pose, then of the
-   rates of the coordinates with inertia, n numbers in all. Nothing is allocated. */
+   rates of these coordinates, n numbers in all. Nothing is allocated. */
 #ifndef MOTION_INCLUDED
 #define MOTION_INCLUDED
 
@@ -9,7 +9,6 @@
 
 #define PRESCRIBED 0   /* roles of a coordinate */
 #define INERTIAL 1
-#define QUASI_STATIC 2
 #define INPUTS 10      /* over time: six prescribed coordinates, then the loads */
 #define AXIAL 6        /* axial force, AP force, internal torque and adduction torque */
 #define AP 7
@@ -27,7 +26,6 @@
 #define REJECTED 1
 #define EVALUATIONS 2
 #define JACOBIANS 3
-#define RATE_TIME 1e-4 /* of the implicit rates of quasi-static coordinates, over the period */
 #define MOST_STATES 10
 #define MOST_STAGES 8
 
@@ -64,7 +62,7 @@ typedef struct {
 typedef int (*contact_function)(const void *of, double time, const double *pose, int wanted,
                                 double *wrench, double *by_pose);
 
-/* Fills f (n) of M y' = f(t, y) and, if wanted, its derivatives (n x n) and (n). Returns 0 to stop. */
+/* Fills f (n) of y' = f(t, y) and, if wanted, its derivatives (n x n) and (n). Returns 0 to stop. */
 typedef int (*derivative)(const void *of, double time, const double *state, int wanted, double *f,
                           double *by_state, double *by_time);
 
@@ -132,16 +130,9 @@ KNEE_API double forces_at(const simulation *s, const double *pose, const double 
 KNEE_API void forces_by_time(const simulation *s, const double *pose, const double *rates,
                              const double *jacobian, double *change);
 
-/* Fill f and, if wanted, its derivatives at a state with a contact wrench, see forces_at. M is diagonal: 1,
-   or 0 for a quasi-static coordinate without damping. */
+/* Fill f and, if wanted, its derivatives at a state with a contact wrench, see forces_at. */
 KNEE_API void assemble(const simulation *s, double time, const double *state, const double *wrench,
                        const double *by_pose, int wanted, double *f, double *by_state, double *by_time);
-
-/* Fill the rates (count x n) of states by implicit steps over a short time: rounding dominates f of stiff
-   quasi-static coordinates; without stiffness the result is f. */
-KNEE_API void rates_of_states(const simulation *s, const double *mass, ptrdiff_t count, const double *times,
-                              const double *states, const double *wrenches, const double *by_pose,
-                              double *rates);
 
 /* A contact_function of trained, and a derivative of knee_motion. */
 KNEE_API int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
@@ -149,11 +140,11 @@ KNEE_API int trained_contact(const void *of, double time, const double *pose, in
 KNEE_API int knee_derivative(const void *of, double time, const double *state, int wanted, double *f,
                              double *by_state, double *by_time);
 
-/* Integrate M y' = f(t, y) of size n from time 0 to the last of the increasing times; return how it ends.
-   mass is the diagonal of M, 1 or 0. Filled are state (n), first with that at time 0, with the last one
-   reached; counts (4); where with the last time reached and the last step tried; states (count x n). */
+/* Integrate y' = f(t, y) of size n from time 0 to the last of the increasing times; return how it ends.
+   Filled are state (n), first with that at time 0, with the last one reached; counts (4); where with the
+   last time reached and the last step tried; states (count x n). */
 KNEE_API int integrate(derivative of_state, const void *of, const tableau *t, const step_limits *limits,
-                       int n, const double *mass, double *state, ptrdiff_t count, const double *times,
-                       int *counts, double *where, double *states);
+                       int n, double *state, ptrdiff_t count, const double *times, int *counts,
+                       double *where, double *states);
 
 #endif

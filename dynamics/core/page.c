@@ -8,6 +8,7 @@
 #include "spring_laws.c"
 #include "sums.c"
 #include "functions.c"
+#include "correlations.c"
 #include "regressor.c"
 #include "line.c"
 #include "jets.c"
@@ -20,16 +21,13 @@
 
 /* Integrate as `integrate` does, with the contact of a surrogate. */
 KNEE_API int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
-                               const step_limits *limits, int n, const double *mass, double *state,
-                               ptrdiff_t count, const double *times, int *counts, double *where,
-                               double *states);
+                               const step_limits *limits, int n, double *state, ptrdiff_t count,
+                               const double *times, int *counts, double *where, double *states);
 
 int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
-                      const step_limits *limits, int n, const double *mass, double *state,
-                      ptrdiff_t count, const double *times, int *counts, double *where,
-                      double *states)
+                      const step_limits *limits, int n, double *state, ptrdiff_t count,
+                      const double *times, int *counts, double *where, double *states)
 {
     const knee_motion motion = {problem, trained_contact, contact};
-    return integrate(knee_derivative, &motion, t, limits, n, mass, state, count, times, counts, where,
-                     states);
+    return integrate(knee_derivative, &motion, t, limits, n, state, count, times, counts, where, states);
 }

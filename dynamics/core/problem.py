@@ -14,9 +14,7 @@ from foundation.core.library import CONSTANTS, CORE, Struct, address
 from surrogates.core.packing import packed_path
 
 #: Roles of a coordinate.
-PRESCRIBED, INERTIAL, QUASI_STATIC = (
-    int(CONSTANTS[name]) for name in ("PRESCRIBED", "INERTIAL", "QUASI_STATIC")
-)
+PRESCRIBED, INERTIAL = (int(CONSTANTS[name]) for name in ("PRESCRIBED", "INERTIAL"))
 #: Number of inputs over time, six prescribed coordinates, then the applied loads, and the loads.
 INPUTS, AXIAL, AP, TORQUE, ADDUCTION = (
     int(CONSTANTS[name]) for name in ("INPUTS", "AXIAL", "AP", "TORQUE", "ADDUCTION")
@@ -73,14 +71,6 @@ class Problem:
         fields |= {"neutral": neutral, "knots": len(self.breaks)}
         return Struct("simulation", fields | {"bundles": fields.pop("ligaments").packed()})
 
-    @property
-    def mass(self) -> FloatArray:
-        """Diagonal of M (n,) [1], 0 for quasi-static coordinates without damping, else 1."""
-        free = self.roles != PRESCRIBED
-        massless = (self.roles == QUASI_STATIC) & (self.damping == 0.0)
-        rates = np.ones(np.count_nonzero(self.roles == INERTIAL))
-        return np.concatenate((np.where(massless, 0.0, 1.0)[free], rates))
-
     def inputs(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values and rates (N, 10) of the inputs at times (N,) [s]."""
         values, rates = np.empty((2, len(times), INPUTS))
@@ -121,7 +111,7 @@ class Problem:
     def equations(
         self, time: float, state: FloatArray, wrench: FloatArray, by_pose: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f (n,) of M y' = f(t, y), its slopes (n, n) and by time (n,) [rad, m, s, N]."""
+        """Return f (n,) of y' = f(t, y), its slopes (n, n) and by time (n,) [rad, m, s, N]."""
         n = len(state)
         f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
         CORE.assemble(
@@ -129,16 +119,3 @@ class Problem:
             address(f), address(by_state), address(by_time),
         )  # fmt: skip
         return f, by_state, by_time
-
-    def rates(
-        self, times: FloatArray, states: FloatArray, wrenches: FloatArray, by_pose: FloatArray
-    ) -> FloatArray:
-        """Return rates (N, n) [rad, m, s, N] at states (N, n) with wrenches (N, 6), slopes."""
-        # By implicit steps over a short time: rounding dominates f of stiff quasi-static
-        # coordinates.
-        rates, mass = np.empty_like(states), self.mass
-        CORE.rates_of_states(
-            self.packed.address, address(mass), len(times), address(times), address(states),
-            address(wrenches), address(by_pose), address(rates),
-        )  # fmt: skip
-        return rates

@@ -1,5 +1,4 @@
-/* Adaptive Rosenbrock methods for M y' = f(t, y) with a diagonal, possibly singular M (Hairer & Wanner 1996,
-   section IV.7). */
+/* Adaptive Rosenbrock methods for y' = f(t, y) (Hairer & Wanner 1996, section IV.7). */
 
 #define SAFETY 0.9
 #define SHRINK 0.2
@@ -8,11 +7,10 @@
 #define SMALLEST_STEP 1e-10
 #define BEYOND 2.0         /* limit of the stages over the limit of the result */
 
-/* A step: f, J and df/dt at its beginning, factors of M / (g h) - J, and the stages. */
+/* A step: f, J and df/dt at its beginning, factors of 1 / (g h) - J, and the stages. */
 typedef struct {
     const tableau *t;
     int n;
-    const double *mass;
     double begun[MOST_STATES], by_state[MOST_STATES * MOST_STATES], by_time[MOST_STATES];
     double factors[MOST_STATES * MOST_STATES];
     int order[MOST_STATES];
@@ -27,7 +25,7 @@ static int begin_step(stepping *w, double step)
     for (i = 0; i < n * n; i++)
         w->factors[i] = -w->by_state[i];
     for (i = 0; i < n; i++)
-        w->factors[(n + 1) * i] += w->mass[i] / (step * w->t->shift);
+        w->factors[(n + 1) * i] += 1.0 / (step * w->t->shift);
     return factorise(n, w->factors, w->order);
 }
 
@@ -53,7 +51,7 @@ static void fill_increment(stepping *w, int stage, double step, const double *f)
         double coupled = 0.0;
         for (j = 0; j < stage; j++)
             coupled += couplings[j] * w->increments[j * w->n + i];
-        right[i] = f[i] + w->mass[i] * coupled / step + step * w->t->slopes[stage] * w->by_time[i];
+        right[i] = f[i] + coupled / step + step * w->t->slopes[stage] * w->by_time[i];
     }
     solve(w->n, w->factors, w->order, right, w->increments + stage * w->n);
 }
@@ -134,8 +132,8 @@ static double try_step(stepping *w, derivative of_state, const void *of, double 
 }
 
 int integrate(derivative of_state, const void *of, const tableau *t, const step_limits *limits, int n,
-              const double *mass, double *state, ptrdiff_t count, const double *times, int *counts,
-              double *where, double *states)
+              double *state, ptrdiff_t count, const double *times, int *counts, double *where,
+              double *states)
 {
     const double end = times[count - 1];
     double time = 0.0, before = 1.0, step = FIRST_STEP * limits->max_step;
@@ -144,7 +142,6 @@ int integrate(derivative of_state, const void *of, const tableau *t, const step_
     stepping w;
     w.t = t;
     w.n = n;
-    w.mass = mass;
     for (i = 0; i < 4; i++)
         counts[i] = 0;
     if (times[0] <= 0.0)

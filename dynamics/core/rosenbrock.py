@@ -1,4 +1,4 @@
-"""Integration of M y' = f(t, y) by the library, with contact in C or in Python."""
+"""Integration of y' = f(t, y) by the library, with contact in C or in Python."""
 
 from __future__ import annotations
 
@@ -121,27 +121,26 @@ def _integrated(
     """Integrate with the contact of a `contact_function`; see `integrate`."""
     fields = {"problem": problem.packed, "contact": contact, "of_contact": of_contact}
     motion, function = Struct("knee_motion", fields), function_address(CORE.knee_derivative)
-    return integrate(function, motion.address, problem.mass, *options)
+    return integrate(function, motion.address, *options)
 
 
 def integrate(
     derivative: int,
     of: int | None,
-    mass: FloatArray,
     limits: Limits,
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate M y' = f(t, y), at most 10 components, from 0 to the last of times (N,) [s]."""
+    """Integrate y' = f(t, y), at most 10 components, from 0 to the last of times (N,) [s]."""
     # `derivative` and `of` are the addresses of a function (`derivative` of motion.h) and of what
-    # it takes; `mass` (n,) is the diagonal of M, 1 or 0.
+    # it takes.
     n = len(state)
     reached, states = np.array(state), np.full((len(times), n), np.nan)
     counts, where = np.zeros(4, dtype=np.intc), np.zeros(2)
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
     ended = CORE.integrate(
-        derivative, of, RODAS5P.address, bounds.address, n, address(mass), address(reached),
-        len(times), address(times), address(counts), address(where), address(states),
+        derivative, of, RODAS5P.address, bounds.address, n, address(reached), len(times),
+        address(times), address(counts), address(where), address(states),
     )  # fmt: skip
     time, step = where.tolist()
     return Integration(ended, states, reached, time, step, counts)

@@ -21,8 +21,7 @@ ORDER = (5, 4)
 _LAST = [-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256,
          0.030198172008377946]  # fmt: skip
 #: Order 5 with an embedded order 4, eight stages, stiffly accurate, of full order on linear
-#: parabolic problems and on differential-algebraic ones of index 1 (Steinebach 2023, BIT 63:27;
-#: coefficients as in OrdinaryDiffEq.jl).
+#: parabolic problems (Steinebach 2023, BIT 63:27; coefficients as in OrdinaryDiffEq.jl).
 RODAS5P = Struct("tableau", {
     "shift": 0.21193756319429014,
     "stages": 8,

@@ -8,10 +8,10 @@ standard deviation 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,17 @@ class UncertainKnee:
                 )
         menisci = self.knee.menisci * float(np.exp(values[-1]))
         return replace(self.knee, ligaments=tuple(bundles), menisci=menisci)
+
+    def at_strains(self, strains: Mapping[str, float], pose: Pose) -> Self:
+        """Return the knee whose bundles of some groups have strains [1] at a pose."""
+        bundles = list(self.knee.ligaments)
+        for name, strain in strains.items():
+            for k in self.groups[name].tolist():
+                each = bundles[k]
+                line = pose.rotation_matrix @ each.femoral + pose.translation - each.tibial
+                length = float(np.linalg.norm(line))
+                bundles[k] = replace(each, rest_length=length / (1.0 + strain))
+        return replace(self, knee=replace(self.knee, ligaments=tuple(bundles)))
 
     def pose_derivatives(self, knee: LaxityKnee, states: LaxityStates) -> FloatArray:
         """Return the derivatives (1 + S, 6, P) [rad, m] of the poses of states by the parameters.
@@ -203,21 +214,13 @@ def groups_of(
     """Return the numbers (B,) of the bundles of each group.
 
     A bundle belongs to the longest of `names` that its own name begins with, by default to its name
-    without the digits at the end. Raises an InputError for a group without bundles, and for a
-    bundle without a group.
+    without the digits at the end. Raises an InputError for a group without bundles.
     """
     found: dict[str, list[int]] = {name: [] for name in names}
     for k, each in enumerate(ligaments):
-        if names:
-            own = [name for name in names if each.name.startswith(name)]
-            if not own:
-                raise InputError(
-                    f"groups: expected a beginning of the name of each bundle, found none of "
-                    f"{each.name}; add one"
-                )
-            found[max(own, key=len)].append(k)
-        else:
-            found.setdefault(each.name.rstrip("0123456789") or each.name, []).append(k)
+        own = [name for name in names if each.name.startswith(name)]
+        group = max(own, key=len, default=each.name.rstrip("0123456789") or each.name)
+        found.setdefault(group, []).append(k)
     empty = [name for name, members in found.items() if not members]
     if empty:
         raise InputError(

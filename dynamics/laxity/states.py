@@ -187,7 +187,7 @@ class LaxityKnee:
         Raises `EquilibriumError` if the knee does not settle, or a state is not found.
         """
         flexions, applied = test.flexions, test.applied
-        rest = self._rest(test, start)
+        rest = self.rest(test, start)
         poses = np.empty((len(applied), 6))
         poses[0] = rest
         begin = rest, applied[0]
@@ -199,7 +199,7 @@ class LaxityKnee:
                 poses[1 + k], loads = pose, applied[1 + k]
         return LaxityStates(test, poses)
 
-    def _rest(self, test: LaxityTest, start: Pose) -> FloatArray:
+    def rest(self, test: LaxityTest, start: Pose) -> FloatArray:
         """Return the pose (6,) [rad, m] in which the knee rests without the load of a test."""
         flexion, loads = float(test.flexions[0]), test.applied[0]
         pressed = AppliedLoads(max(float(loads[0]), _SETTLING)).array
@@ -220,7 +220,7 @@ class LaxityKnee:
         found = []
         for end in (1, -1):
             with suppress(EquilibriumError):
-                rest = self._rest(states.test, Pose(*states.poses[end].tolist()))
+                rest = self.rest(states.test, Pose(*states.poses[end].tolist()))
                 if (np.abs(rest - states.poses[0]) > _SAME).any():
                     found.append(rest)
         return np.array(found).reshape(-1, 6)

@@ -123,9 +123,12 @@ STIFFNESS_COLUMNS = {
     "quadratic": ("stiffness_N_per_mm2", 1e6),
     "toe": ("stiffness_N", 1.0),
 }
-_FEMORAL = ("femoral_x_mm", "femoral_y_mm", "femoral_z_mm")
-_TIBIAL = ("tibial_x_mm", "tibial_y_mm", "tibial_z_mm")
-_NEEDED = ("name", "kind", *_FEMORAL, *_TIBIAL)
+#: Columns of the femoral and of the tibial attachment.
+ATTACHMENTS = (
+    ("femoral_x_mm", "femoral_y_mm", "femoral_z_mm"),
+    ("tibial_x_mm", "tibial_y_mm", "tibial_z_mm"),
+)
+_NEEDED = ("name", "kind", *ATTACHMENTS[0], *ATTACHMENTS[1])
 _LENGTHS = ("rest_length_mm", "reference_strain")
 #: Plausible rest lengths [mm], and strains and stiffnesses in the units of their columns.
 _REST_MM = (5.0, 500.0)
@@ -136,6 +139,8 @@ _RANGES = {
     "stiffness_N_per_mm2": (0.0, 1e4),
     "stiffness_N": (0.0, 1e6),
 }
+#: Sign of the direction to the body's right on each side.
+_RIGHT = {"right": 1.0, "left": -1.0}
 #: Function from points (..., 3) [m] of a table to the frame of a bone.
 Place = Callable[[FloatArray], FloatArray]
 _STIFFNESSES = tuple(column for column, _ in STIFFNESS_COLUMNS.values())
@@ -195,9 +200,13 @@ def load_ligaments(
     FileNotFoundError
         If the file does not exist.
     """
-    table = read_csv_table(Path(path))
+    return ligaments_of(read_csv_table(Path(path)), side=side, femur=femur, tibia=tibia)
+
+
+def ligaments_of(table: TextTable, **places: Any) -> tuple[Ligament, ...]:
+    """Return the bundles of a table; `places` and errors as of `load_ligaments`."""
     table.check_columns(_NEEDED, _OPTIONAL)
-    return _bundles(table, table.rows(), side, femur, tibia)
+    return _bundles(table, table.rows(), **({"side": "right"} | places))
 
 
 def load_ligament_draws(path: str | Path, **places: Any) -> tuple[LigamentDraw, ...]:
@@ -227,7 +236,7 @@ def _bundles(
     tibia: Place | None = None,
 ) -> tuple[Ligament, ...]:
     """Return the bundles of rows of a table; arguments and errors as of `load_ligaments`."""
-    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
+    right = _RIGHT[check_in("side", side, _RIGHT)]
     ligaments: dict[str, Ligament] = {}
     for line, row in rows:
         name = row["name"]
@@ -235,7 +244,7 @@ def _bundles(
             found = f"{name} a second time" if name else "an empty cell"
             raise InputError(f"{table.where(line, 'name')}: expected a unique name, found {found}")
         ends = []
-        for columns, place in ((_FEMORAL, femur), (_TIBIAL, tibia)):
+        for columns, place in zip(ATTACHMENTS, (femur, tibia), strict=True):
             point = 1e-3 * np.array([table.number(line, each, row[each]) for each in columns])
             ends.append((point if place is None else place(point)) * [1.0, 1.0, right])
         ligaments[name] = _read_ligament(table, line, row, *ends)
@@ -254,15 +263,14 @@ def ligament_rows(
     tibia: Place | None = None,
 ) -> list[dict[str, str | float]]:
     """Return rows by column from which `load_ligaments` with the same places reads the bundles."""
-    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
     rows = []
     for each in ligaments:
         column, factor = STIFFNESS_COLUMNS[each.kind]
         row: dict[str, str | float] = {"name": each.name, "kind": each.kind}
-        ends = (_FEMORAL, each.femoral, femur), (_TIBIAL, each.tibial, tibia)
-        for columns, point, place in ends:
-            in_file = _placed_back(point * [1.0, 1.0, right], place)
-            row |= dict(zip(columns, (1e3 * in_file).tolist(), strict=True))
+        ends = (each.femoral, femur), (each.tibial, tibia)
+        for columns, (point, place) in zip(ATTACHMENTS, ends, strict=True):
+            in_file = 1e3 * points_in_file(point, side, place)
+            row |= dict(zip(columns, in_file.tolist(), strict=True))
         row |= {"rest_length_mm": 1e3 * each.rest_length, column: each.stiffness / factor}
         if each.kind == "toe":
             row["transition_strain"] = each.transition_strain
@@ -270,12 +278,13 @@ def ligament_rows(
     return rows
 
 
-def _placed_back(point: FloatArray, place: Place | None) -> FloatArray:
-    """Return the point (3,) [m] of a table that a rigid placement takes to a point."""
+def points_in_file(points: FloatArray, side: str, place: Place | None) -> FloatArray:
+    """Return the points (..., 3) [m] of a file of a side whose rigid placement leads to points."""
+    placed = points * [1.0, 1.0, _RIGHT[check_in("side", side, _RIGHT)]]
     if place is None:
-        return point
+        return placed
     origin = place(np.zeros(3))
-    return (place(np.eye(3)) - origin) @ (point - origin)
+    return (placed - origin) @ (place(np.eye(3)) - origin).T
 
 
 def _read_ligament(

@@ -1,8 +1,8 @@
-"""Motion with contacts that open and close.
+"""Simulation of assemblies with compliant contacts that open and close.
 
-The state is (q, q', deflection of every contact, work of joints, normal and tangential forces and
-loads). A normal force may jump where a contact closes, so that the integration restarts there. A
-contact at rest has a constant gap below zero and causes no event.
+The state is (q, q', deflection of every contact, energy lost, work of the load). A normal force may
+jump where a contact closes, so that the integration restarts there. A contact at rest has a
+constant gap below zero and causes no event.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chain_parts import Terms
-from dynamics.mechanics.chains import Assembly
-from dynamics.mechanics.planar import ComplexArray, PointMotion
+from dynamics.mechanics.chains import Assembly, Terms
+from dynamics.mechanics.planar import ComplexArray, PointMotion, Pose
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.contact_laws.normal import CompliantFriction, ContactLaw
@@ -51,13 +50,10 @@ class Contacts(Protocol):
 
     #: Gap at which a contact counts as open [m].
     release: float
+    #: Names of the contacts.
+    names: tuple[str, ...]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the contacts."""
-        ...
-
-    def locate(self, pose: Any) -> Located:
+    def locate(self, pose: Pose) -> Located:
         """Return the contacts at a pose of the tree."""
         ...
 
@@ -75,11 +71,11 @@ class CompliantGround:
     friction: CompliantFriction | None = None
 
     def normal_force(
-        self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
+        self, gap: FloatArray, gap_rate: FloatArray | float, approach: FloatArray | float = 1.0
     ) -> FloatArray:
         """Return Fn (P,) [N] of closed contacts at gaps (P,) [m], rates, rates at closing."""
         started = np.maximum(approach, _LEAST_APPROACH)
-        return np.maximum(self.normal.bonded_force(-gap, -gap_rate, started), 0.0)
+        return np.maximum(self.normal.bonded_force(-gap, -np.asarray(gap_rate), started), 0.0)
 
     def contact_forces(
         self,
@@ -103,13 +99,11 @@ class CompliantGround:
 
     def dissipation(
         self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
-    ) -> tuple[float, float]:
-        """Return normal and tangential power loss [W], >= 0, of gaps (P,), forces (P, 2)."""
-        law = self.normal
-        elastic = law.stiffness * np.maximum(-gap, 0.0) ** law.exponent
+    ) -> float:
+        """Return the power lost [W], >= 0, of gaps (P,), rates and forces (P, 2)."""
         viscous = 0.0 if self.friction is None else self.friction.damping * relaxing**2
         sliding = viscous - forces[:, 0] * (rate[:, 0] - relaxing)
-        return float(((elastic - forces[:, 1]) * rate[:, 1]).sum()), float(sliding.sum())
+        return float(((self.normal_force(gap, 0.0) - forces[:, 1]) * rate[:, 1] + sliding).sum())
 
 
 class Mode(NamedTuple):
@@ -130,7 +124,7 @@ class ContactChange:
 
 
 @dataclass(frozen=True, eq=False)
-class StrikeResult:
+class ContactMotion:
     """Motion, contact forces and energy at T instants, with P contacts and F free coordinates."""
 
     #: Instants (T,) [s].
@@ -147,17 +141,12 @@ class StrikeResult:
     kinetic: FloatArray
     potential: FloatArray
     stored: FloatArray
-    #: Work lost so far in dampers of joints and links, in normal and in tangential direction of the
-    #: contacts (T,) [J].
-    joint_loss: FloatArray
-    normal_loss: FloatArray
-    tangential_loss: FloatArray
-    #: Work of external loads so far (T,) [J].
-    load_work: FloatArray
+    #: Work lost so far in dampers of joints and links and in contacts, and work of external loads
+    #: so far (T,) [J].
+    loss: FloatArray
+    work: FloatArray
     #: Weight of all segments [N].
     weight: float
-    #: Names of the contacts.
-    points: tuple[str, ...]
     #: Contacts that closed and opened, in the order of time.
     changes: tuple[ContactChange, ...]
 
@@ -167,9 +156,9 @@ class StrikeResult:
         return self.kinetic + self.potential + self.stored
 
     @property
-    def loss(self) -> FloatArray:
-        """Work lost so far, (T,) [J]; energy + loss is constant without drives and tables."""
-        return self.joint_loss + self.normal_loss + self.tangential_loss
+    def energy_error(self) -> FloatArray:
+        """Change of energy that loss and work do not explain, (T,) [J], without drives, tables."""
+        return self.energy - self.energy[0] + self.loss - self.work
 
     @property
     def reaction(self) -> FloatArray:
@@ -213,27 +202,24 @@ class ContactProblem:
         velocity: FloatArray,
         times: FloatArray,
         *,
-        name: str,
         atol: float | FloatArray,
         **options: Any,
-    ) -> tuple[StrikeResult, list[Mode]]:
-        """Return the result at times (T,) [s], and the modes, from coordinates (F,) [rad, m]."""
+    ) -> ContactMotion:
+        """Return the motion at times (T,) [s] from free coordinates (F,) [rad, m] and rates."""
         # Tolerances are of coordinates and rates; the last one holds for deflections and works as
         # well.
         count = len(self.contacts.names)
-        state = np.concatenate([position, velocity, np.zeros(count + 4)])
+        state = np.concatenate([position, velocity, np.zeros(count + 2)])
         tolerance = np.full(len(state), np.atleast_1d(atol)[-1])
         tolerance[: np.size(atol)] = atol
-        closed = np.zeros(count, dtype=bool)
-        self.mode = Mode(closed, np.zeros(count))
+        self.mode = Mode(np.zeros(count, dtype=bool), np.zeros(count))
         at = self.touch(float(times[0]), state, self.mode)
         closed = (at.gap < 0.0) | ((at.gap == 0.0) & (at.rate[:, 1] < 0.0))
         self.mode = Mode(closed, -at.rate[:, 1])
-        states, modes = self._integrate(state, times, name, atol=tolerance, **options)
-        return self._result(times, states, modes), modes
+        return self._result(times, *self._integrate(state, times, atol=tolerance, **options))
 
     def _integrate(
-        self, state: FloatArray, times: FloatArray, name: str, **options: Any
+        self, state: FloatArray, times: FloatArray, **options: Any
     ) -> tuple[FloatArray, list[Mode]]:
         """Return states (T, n) and modes at the instants (T,)."""
         now, states = float(times[0]), []
@@ -245,8 +231,7 @@ class ContactProblem:
                 events=events, max_step=LONGEST_STEP, **options,
             )  # fmt: skip
             if solution.status < 0:
-                reason = f"integration failed: {solution.message}"
-                raise SimulationError(f"{name} at {now:.6g} s: {reason}")
+                raise SimulationError(f"contacts at {now:.6g} s: {solution.message}")
             # Without an instant before the event, scipy returns empty lists.
             states.append(np.reshape(solution.y, (len(state), -1)).T)
             modes += [self.mode] * len(states[-1])
@@ -259,7 +244,7 @@ class ContactProblem:
                 break
             self._switch(now, state, crossed)
         else:
-            raise SimulationError(f"{name} at {now:.6g} s: more than {_MOST_EVENTS} contact events")
+            raise SimulationError(f"contacts at {now:.6g} s: more than {_MOST_EVENTS} events")
         return np.concatenate(states), modes
 
     def _event(self, begin: float, point: int) -> Callable[[float, FloatArray], float]:
@@ -271,7 +256,8 @@ class ContactProblem:
             # At the beginning rounding decides the sign. There the sign is set to that before the
             # event, so that a phase shorter than the first step, or of a contact that changes
             # together with another, is found.
-            value = float(self._gaps(time, state)[point]) - level
+            pose = self._pose(time, state)[1]
+            value = float(self.contacts.locate(pose).gap[point]) - level
             return value if time > begin else sign * max(sign * value, _ROUNDING)
 
         crossing.terminal = True  # type: ignore[attr-defined]
@@ -289,47 +275,45 @@ class ContactProblem:
             for p in np.flatnonzero(closed != before)
         ]
 
-    def _gaps(self, time: float, state: FloatArray) -> FloatArray:
+    def _pose(self, time: float, state: FloatArray) -> tuple[FloatArray, Pose]:
         half = len(self.assembly.coordinate_names)
         full = self.assembly.complete(time, state[:half], state[half : 2 * half])
-        return self.contacts.locate(self.assembly.tree.at(full[0], full[1])).gap
+        return full, self.assembly.tree.at(full[0], full[1])
 
     def touch(self, time: float, state: FloatArray, mode: Mode) -> _Touch:
-        """Return the contacts (P,) at a time [s] in a state of 2 F + P + 4 entries."""
-        half, count = len(self.assembly.coordinate_names), len(self.contacts.names)
-        full = self.assembly.complete(time, state[:half], state[half : 2 * half])
-        pose = self.assembly.tree.at(full[0], full[1])
+        """Return the contacts (P,) at a time [s] in a state of 2 F + P + 2 entries."""
+        full, pose = self._pose(time, state)
         found = self.contacts.locate(pose)
         points = pose.points(found.body, found.place)
         # The tangent is the normal turned clockwise.
         along = found.normal.conj() * points.velocity
         rate = np.column_stack([-along.imag, along.real])
-        deflection = state[2 * half : 2 * half + count]
+        deflection = state[-2 - len(found.gap) : -2]
         forces, relaxing = self.law.contact_forces(found.gap, rate, deflection, *mode)
         terms = self.assembly.equations(pose, full)
         return _Touch(full, terms, points, found.normal, found.gap, rate, forces, relaxing)
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rate (n,) of a state of n = 2 F + P + 4 entries [any unit] at a time [s]."""
-        assembly, half = self.assembly, len(self.assembly.coordinate_names)
-        at = self.touch(time, state, self.mode)
+        """Return the rate (n,) of a state of n = 2 F + P + 2 entries [any unit] at a time [s]."""
+        assembly, at = self.assembly, self.touch(time, state, self.mode)
         full = at.state
         pushed = at.points.force((at.forces[:, 1] - 1j * at.forces[:, 0]) * at.normal)
         load = np.zeros(full.shape[1]) if self.load is None else self.load(time)
         terms = at.terms._replace(force=at.terms.force + pushed + load)
-        acceleration = assembly.solve(time, terms, full)
+        acceleration = assembly.solve(time, terms, full)[0]
         # A step of free flight may reach into the other body before the event ends the flight.
         gap = np.where(self.mode.closed, at.gap, 0.0)
         lost = self.law.dissipation(gap, at.rate, at.forces, at.relaxing)
-        works = [assembly.dissipation(at.terms, full), *lost, load @ full[1]]
-        return np.concatenate([state[half : 2 * half], acceleration, at.relaxing, works])
+        works = [assembly.dissipation(at.terms, full) + lost, load @ full[1]]
+        free = assembly.free
+        return np.concatenate([full[1, free], acceleration[free], at.relaxing, works])
 
-    def _result(self, times: FloatArray, states: FloatArray, modes: list[Mode]) -> StrikeResult:
+    def _result(self, times: FloatArray, states: FloatArray, modes: list[Mode]) -> ContactMotion:
         assembly, half = self.assembly, len(self.assembly.coordinate_names)
         touched = [self.touch(t, y, m) for t, y, m in zip(times, states, modes, strict=True)]
         energy = np.array([assembly.energies(each.terms, each.state) for each in touched])
         gap = np.array([each.gap for each in touched])
-        return StrikeResult(
+        return ContactMotion(
             time=times,
             position=states[:, :half],
             velocity=states[:, half : 2 * half],
@@ -338,12 +322,9 @@ class ContactProblem:
             forces=np.array([each.forces for each in touched]),
             kinetic=energy[:, 0],
             potential=energy[:, 1],
-            stored=self.law.stored_energy(gap, states[:, 2 * half : -4]),
-            joint_loss=states[:, -4],
-            normal_loss=states[:, -3],
-            tangential_loss=states[:, -2],
-            load_work=states[:, -1],
+            stored=self.law.stored_energy(gap, states[:, 2 * half : -2]),
+            loss=states[:, -2],
+            work=states[:, -1],
             weight=assembly.weight,
-            points=self.contacts.names,
             changes=tuple(self.changes),
         )

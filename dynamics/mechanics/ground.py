@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.chain_parts import (
@@ -41,7 +41,7 @@ from dynamics.mechanics.chain_parts import (
 )
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.complementarity import ComplementarityError, solve_complementarity
-from dynamics.mechanics.contact import CompliantGround, ContactProblem, Located, StrikeResult
+from dynamics.mechanics.contact import CompliantGround, ContactMotion, ContactProblem, Located
 from dynamics.mechanics.planar import PointMotion, Pose
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import (
@@ -96,19 +96,16 @@ class GroundContacts:
     release = 1e-10
 
     def __init__(self, assembly: Assembly, points: Sequence[ContactPoint]) -> None:
-        check_unique("contact points", [each.name for each in points], some=True)
-        for each in points:
-            check_in(f"contact point {each.name}: segment", ".".join(each.segment),
-                     assembly.columns)  # fmt: skip
-        self._assembly = assembly
         self.names = tuple(each.name for each in points)
-        self._bodies = np.array([assembly.index(each.segment) for each in points], dtype=np.int64)
+        check_unique("contact points", self.names, some=True)
+        bodies = [assembly.index(f"contact point {each.name}", each.segment) for each in points]
+        self._assembly, self._bodies = assembly, np.array(bodies, dtype=np.int64)
         self._places = np.array([complex(*np.asarray(each.position)) for each in points])
         self._normals = np.full(len(points), 1j)
 
     def at(self, position: FloatArray, velocity: FloatArray) -> PointMotion:
         """Return the motion of the points at free coordinates (F,) [rad, m] and their rates."""
-        state = self._assembly.state(0.0, position, velocity)
+        state = self._assembly.complete(0.0, position, velocity)
         return self._assembly.tree.at(state[0], state[1]).points(self._bodies, self._places)
 
     def locate(self, pose: Pose) -> Located:
@@ -126,20 +123,17 @@ def simulate_strike(
     duration: float,
     *,
     samples: int = 1001,
-) -> StrikeResult:
+) -> ContactMotion:
     """Return the motion of an assembly, such as two legs, above and on the ground, for a time [s].
 
     It starts from free coordinates and rates (F,) [m, rad]; `samples` is the number of equally
     spaced instants of the result.
     """
     check_number("duration", duration, above=0.0, unit="s")
-    count = check_count("samples", samples, at_least=2)
+    times = np.linspace(0.0, duration, check_count("samples", samples, at_least=2))
+    start = coordinates(assembly, position, velocity)
     problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
-    q, v = coordinates(assembly, position, velocity)
-    times = np.linspace(0.0, duration, count)
-    return problem.simulate(
-        q, v, times, name="ground contact", atol=1e-10, rtol=1e-9, method="LSODA"
-    )[0]
+    return problem.simulate(*start, times, atol=1e-10, rtol=1e-9, method="LSODA")
 
 
 def coordinates(
@@ -153,10 +147,10 @@ def coordinates(
 
 def check_free(assembly: Assembly) -> None:
     """Raise an InputError unless impulses move every coordinate."""
-    if len(assembly.coordinate_names) < assembly.tree.turning.shape[1]:
+    if assembly.closures or not assembly.free.all():
         raise InputError(
-            "assembly: expected free chains on fixed or free bases under impulses, found "
-            "prescribed angles or paths; simulate them with `simulate_strike`"
+            "assembly: expected free chains without closures under impulses, found closures or "
+            "prescribed angles; simulate them with `simulate_strike`"
         )
 
 
@@ -188,23 +182,17 @@ def standing_start(
     depth = share ** (1.0 / ground.normal.exponent)
     q[-1] -= contacts.at(q, v).position.imag[rests].mean() + depth
     at = contacts.at(q, v)
-    _check_heights(names, at.position.imag, rests)
-    rows = PointMotion(*(each[rests] for each in at)).rows()[2]
+    heights = at.position.imag
+    if ((heights < 0.0) != rests).any():
+        raise InputError(
+            f"position: expected the points of `standing` alone in the ground, found heights of "
+            f"{np.round(1e3 * heights, 3).tolist()} mm of {names}; change the angles or `standing`"
+        )
+    rows = at.part(rests).rows()[2]
     to_velocity = np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T)
     # The points of one rigid foot have dependent rows: the shortest solution is that of all.
     impulse = np.linalg.lstsq(rows @ to_velocity, rows @ v)[0]
     return q, v - to_velocity @ impulse
-
-
-def _check_heights(names: Sequence[str], heights: FloatArray, rests: NDArray[np.bool_]) -> None:
-    """Raise `InputError` unless exactly the points at rest are in the ground."""
-    for name, height, stands in zip(names, heights, rests, strict=True):
-        if stands != (height < 0.0):
-            where = "in the ground" if stands else "above the ground"
-            raise InputError(
-                f"position: expected {name} {where}, found {name} at a height of "
-                f"{1e3 * height:.3g} mm; change the angles or the points in `standing`"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,25 +226,11 @@ def newton_impact(
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)
-    rows, to_velocity, v = _response(assembly, points, position, velocity)
-    return jump(rows, to_velocity, v, v, restitution, friction)
-
-
-def _response(
-    assembly: Assembly, points: Sequence[ContactPoint], position: ArrayLike, velocity: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return J (2 P, F) of all tangential, then all normal velocities, M⁻¹ Jᵀ, and rates (F,)."""
     check_free(assembly)
     q, v = coordinates(assembly, position, velocity)
     rows = GroundContacts(assembly, points).at(q, v).rows()[2]
-    mass = assembly.terms(0.0, q, v)[0]
-    closed = assembly.constraint_rows(q, v)
-    if not len(closed):
-        return rows, np.asarray(np.linalg.solve(mass, rows.T), dtype=np.float64), v
-    whole = np.block([[mass, closed.T], [closed, np.zeros((len(closed),) * 2)]])
-    right = np.vstack([rows.T, np.zeros((len(closed), len(rows)))])
-    found = np.asarray(np.linalg.solve(whole, right), dtype=np.float64)
-    return rows, found[: len(mass)], v
+    to_velocity = np.asarray(np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T), np.float64)
+    return jump(rows, to_velocity, v, v, restitution, friction)
 
 
 def jump(

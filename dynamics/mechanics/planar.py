@@ -1,10 +1,10 @@
 """The planar multibody core: trees of rigid bodies, points of them, and their equations of motion.
 
-Points of the plane are complex numbers z = x + i y. Every body hangs from its parent, or from the
-ground, by a joint: a pin, a slide, or a base that moves freely. A loose body is a tree of its own
-with a free base, and pins between trees are rows of constraints, so that every structure from
-loose bodies (three coordinates each) to a single tree (one coordinate a joint) is at hand. With
-the angles φ = Γ q + δ of the bodies and the arms a from joint to joint,
+Points of the plane are complex numbers z = x + i y. Every body hangs from an earlier one, or from
+the ground, by a joint: a pin, a slide, or a base that moves freely. Pins between trees are rows of
+constraints, so that every structure from loose bodies (three coordinates each) to a single tree
+(one coordinate a joint) is at hand. With the angles φ = Γ q + δ of the bodies and the arms a from
+joint to joint,
 
     z = Σ a exp(i φ),    z' = R q',    z'' = R q'' + R' q'.
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,8 +54,8 @@ class PointMotion(NamedTuple):
     #: R' q', (P,) [m/s²].
     bias: ComplexArray
 
-    def part(self, rows: slice) -> PointMotion:
-        """Return the motion of some of the points."""
+    def part(self, rows: slice | NDArray[np.bool_]) -> PointMotion:
+        """Return the motion of some of the points, by slice or truth values (P,) [1]."""
         return PointMotion(*(each[rows] for each in self))
 
     def minus(self, other: PointMotion) -> PointMotion:
@@ -96,55 +95,36 @@ class Tree:
         cls,
         parent: Sequence[int],
         place: ComplexArray,
-        *,
-        slides: dict[int, tuple[float, float]] | None = None,
-        carriers: dict[int, int] | None = None,
         bases: Sequence[int] = (),
+        slides: dict[int, tuple[float, float]] | None = None,
     ) -> Tree:
-        """Return the tree of joints at places (N,) [m] of their parents."""
-        # `slides` has direction and constant angle [rad] of bodies on slides, `carriers` the bodies
-        # whose angles add to those of others.
+        """Return the tree of joints at places (N,) [m] of their parents, each after its parent."""
+        # `slides` has direction and constant angle [rad] of bodies on slides.
         count = len(parent)
-        axis = np.zeros(count, dtype=np.complex128)
+        axis, carried = np.zeros(count, dtype=np.complex128), np.eye(count)
         turning, offsets = np.zeros((count + 1, count + 2 * len(bases))), np.zeros(count + 1)
-        carried = np.eye(count)
-        slides, carriers = slides or {}, carriers or {}
-        for k in outwards(parent):
-            above = parent[k]
+        for k, above in enumerate(parent):
             if above < count:
                 carried[k] += carried[above]
-            if k in slides:
-                axis[k] = np.exp(1j * slides[k][0])
-                turning[k], offsets[k] = turning[above], offsets[above] + slides[k][1]
-                continue
-            turning[k, k] = 1.0
-            if k in carriers:
-                turning[k] += turning[carriers[k]]
-                offsets[k] = offsets[carriers[k]]
+            if k in (slides or {}):
+                direction, angle = (slides or {})[k]
+                axis[k] = np.exp(1j * direction)
+                turning[k], offsets[k] = turning[above], offsets[above] + angle
+            else:
+                turning[k, k] = 1.0
         bodies, roots = (np.array(each, dtype=np.int64) for each in (parent, bases))
         return cls(bodies, place, axis, turning, offsets, roots, carried)
 
-    @cached_property
-    def slides(self) -> IntArray:
-        """Bodies on slides, (M,)."""
-        return np.flatnonzero(self.axis != 0.0)
-
-    @property
-    def count(self) -> int:
-        """Number of bodies, N."""
-        return len(self.parent)
-
     def at(self, coordinates: FloatArray, rates: FloatArray) -> Pose:
         """Return the tree at coordinates (n,) [rad or m] and their rates."""
-        count, parent = self.count, self.parent
+        count, parent = len(self.parent), self.parent
         unit = np.exp(1j * (self.turning @ coordinates + self.offsets))
         spin = self.turning @ rates
         above, spin_above = unit[parent], spin[parent]
         slide = self.axis * above
         arm = self.place * above + slide * coordinates[:count]
         rows = (1j * arm)[:, None] * self.turning[parent]
-        if self.slides.size:
-            rows[self.slides, self.slides] += slide[self.slides]
+        rows[:, :count] += np.diag(slide)
         bias = -arm * spin_above**2 + 2j * slide * rates[:count] * spin_above
         for row, body in enumerate(self.bases):
             x, y = count + 2 * row, count + 2 * row + 1
@@ -178,14 +158,3 @@ class Pose(NamedTuple):
             joints.jacobian[body] + (1j * arm)[:, None] * self.tree.turning[body],
             joints.bias[body] - arm * spin**2,
         )
-
-
-def outwards(parent: Sequence[int]) -> list[int]:
-    """Return the bodies, each after its parent; those of a ring are left out."""
-    count, order = len(parent), []
-    placed = [False] * count + [True]
-    while ready := [k for k in range(count) if not placed[k] and placed[parent[k]]]:
-        order += ready
-        for k in ready:
-            placed[k] = True
-    return order

@@ -16,6 +16,7 @@ far beyond the bone) and 200 mm of clearance. docs/mechanics.md has the reasons.
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,27 +31,23 @@ from scipy.constants import g as STANDARD_GRAVITY
 from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.chain_parts import GROUND, Chain, ChainSegment, FreeBase, ViscoelasticLink
 from dynamics.mechanics.chains import Assembly
-from dynamics.mechanics.contact import CompliantGround, ContactChange, ContactProblem, Located
-from dynamics.mechanics.planar import Pose
+from dynamics.mechanics.contact import (
+    CompliantGround,
+    ContactChange,
+    ContactMotion,
+    ContactProblem,
+    Located,
+)
+from dynamics.mechanics.planar import Pose, as_complex, as_vectors
 from dynamics.mechanics.profiles import (
     Angles,
     ClearanceJoint,
     ContactGeometry,
     ContactLocation,
-    Place,
     PolarProfile,
     ProfileContact,
 )
-from foundation.base.checks import (
-    FloatArray,
-    check_array,
-    check_fields,
-    check_in,
-    check_number,
-    check_numbers,
-    check_unique,
-    frozen,
-)
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, check_numbers
 from foundation.base.errors import InputError
 from foundation.contact_laws.hertz import sphere_stiffness
 from foundation.contact_laws.normal import (
@@ -89,30 +86,25 @@ class PlanarLigament:
     force_limit: float = math.inf
 
     def __post_init__(self) -> None:
-        of = f"ligament {self.name}:"
-        check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
-        check_numbers(self, f"{of} ", above=0.0, rest_length="m")
-        check_numbers(self, f"{of} ", at_least=0.0, stiffness="N/m²")
-        for name, unit in (("strain_limit", ""), ("force_limit", "N")):
-            if getattr(self, name) != math.inf:
-                check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
+        check_numbers(self, f"ligament {self.name}: ", above=0.0, rest_length="m")
 
     def tension(self, length: ArrayLike) -> FloatArray:
         """Return the tension [N] at lengths of any shape [m]."""
         stretch = np.maximum(np.asarray(length) - self.rest_length, 0.0)
         return self.stiffness * stretch**2
 
-    def length(self, place: Place) -> float:
-        """Return the length [m] for the tibia at (x, y, φ) [m, m, rad]."""
-        tibial = complex(*self.tibial) * complex(math.cos(place[2]), math.sin(place[2]))
-        return abs(complex(*self.femoral) - complex(*place[:2]) - tibial)
+    def length(self, state: ArrayLike) -> FloatArray:
+        """Return the lengths (...) [m] in states (..., 3 or more) that begin with x, y, φ [m]."""
+        at = np.asarray(state)
+        tibial = as_complex(at) + np.exp(1j * at[..., 2]) * complex(*self.tibial)
+        return np.abs(complex(*self.femoral) - tibial)
 
     @property
     def link(self) -> ViscoelasticLink:
         """The ligament as a link of an assembly."""
         return ViscoelasticLink(
             self.name, GROUND, self.femoral, ("tibia", "tibia"), self.tibial, self.stiffness,
-            rest_length=self.rest_length, pull_only=True, exponent=2.0,
+            rest_length=self.rest_length, exponent=2.0,
         )  # fmt: skip
 
 
@@ -124,17 +116,8 @@ class Pull:
     amplitude: float
     #: td [s], > 0. Beyond td the force is less than 0.11 % of A.
     duration: float = 0.05
-    #: (2,) in the global frame [1], normalised: cos 35.21° and sin 35.21° by default.
+    #: (2,) in the global frame [1]: cos 35.21° and sin 35.21° by default.
     direction: FloatArray = PROXIMAL  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        check_numbers(self, "pull ", amplitude="N")
-        check_numbers(self, "pull ", above=0.0, duration="s")
-        direction = check_array("pull direction", self.direction, (2,))
-        length = math.hypot(*direction)
-        if length == 0.0:
-            raise InputError("pull direction: expected a nonzero vector, found (0, 0)")
-        object.__setattr__(self, "direction", frozen(direction / length))
 
     def magnitude(self, time: float) -> float:
         """Return the force [N] at a time [s], along the direction; zero before t = 0."""
@@ -148,9 +131,7 @@ class ContactState(NamedTuple):
     """Contact at one instant."""
 
     point: ContactLocation
-    #: δ [m], negative where the bodies are apart.
-    indentation: float
-    #: dδ/dt [m/s].
+    #: Rate of the indentation [m/s].
     rate: float
     #: Velocity of the tibia along the femur's tangent, the normal turned counterclockwise [m/s].
     sliding: float
@@ -171,20 +152,15 @@ class PlanarKnee:
     ligaments: tuple[PlanarLigament, ...] = ()
     #: Force at the centre of mass.
     pull: Pull | None = None
-    #: Acceleration along -y [m/s²], >= 0.
+    #: Acceleration along -y [m/s²].
     gravity: float = STANDARD_GRAVITY
 
     def __post_init__(self) -> None:
-        check_numbers(self, above=0.0, mass="kg", inertia="kg m²")
-        check_numbers(self, at_least=0.0, gravity="m/s²")
         if isinstance(self.law, LinearHysteresisLaw):
             raise InputError(
                 "law: expected a force that is continuous in the rate, found LinearHysteresisLaw, "
-                "whose force jumps where the rate changes its sign, so that a lasting contact has "
-                "no solution; use KelvinVoigtLaw or FloresLaw"
+                "with which a lasting contact has no solution; use KelvinVoigtLaw or FloresLaw"
             )
-        object.__setattr__(self, "ligaments", tuple(self.ligaments))
-        check_unique("ligaments", [each.name for each in self.ligaments])
 
     @cached_property
     def assembly(self) -> Assembly:
@@ -193,24 +169,25 @@ class PlanarKnee:
         links = tuple(each.link for each in self.ligaments)
         return Assembly((Chain("tibia", (tibia,), FreeBase()),), links, (0.0, -self.gravity))
 
-    def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
+    def contact(self, state: FloatArray, start: Angles | None = None) -> ContactLocation:
+        """Return the contact point in a state that begins with x, y, φ, (3 or more,) [m, rad]."""
+        return self.geometry.contact(complex(*state[:2]), cmath.exp(1j * state[2]), start)
+
+    def contact_state(self, state: FloatArray) -> ContactState:
         """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""
-        x, y, angle, v_x, v_y, spin = state[:6].tolist()
-        point = self.geometry.contact((x, y, angle), start)
-        normal = complex(*point.normal)
+        x, y, _, v_x, v_y, spin = state.tolist()
+        at = self.contact(state)
         # A point of the common normal has one normal velocity, but the tibia's surface is the gap
         # away from the femur's.
-        arm = complex(*point.point) - complex(x, y)
-        at_femur, at_tibia = (
-            normal.conjugate() * (complex(v_x, v_y) + 1j * spin * each)
-            for each in (arm, arm + point.gap * normal)
-        )
-        return ContactState(point, -point.gap, -at_femur.real, at_tibia.imag)
+        moved = complex(v_x, v_y) + 1j * spin * (at.on_tibia - complex(x, y))
+        velocity = at.normal.conjugate() * moved
+        return ContactState(at, -velocity.real, velocity.imag)
 
     def load(self, time: float) -> FloatArray:
         """Return the pull as a load (3,) [N m, N, N] on φ, x and y."""
-        size = 0.0 if self.pull is None else self.pull.magnitude(time)
-        return np.array([0.0, *(size * np.asarray(self.pull.direction if self.pull else (0, 0)))])
+        if self.pull is None:
+            return np.zeros(3)
+        return np.array([0.0, *(self.pull.magnitude(time) * np.asarray(self.pull.direction))])
 
     def problem(self) -> ContactProblem:
         """Return the equations of motion with their memory."""
@@ -222,71 +199,62 @@ class PlanarKnee:
 class _KneeContact:
     """The contact of femur and tibia; the search starts from the last contact point."""
 
-    names = ("knee",)
+    names: tuple[str, ...] = ("knee",)
     release = 0.0  # where the force, with its exponent of 3/2, has a kink
 
     def __init__(self, knee: PlanarKnee) -> None:
-        self._knee, self._start = knee, None
+        self._geometry = knee.geometry
+        self._start: Angles | None = None
 
     def locate(self, pose: Pose) -> Located:
         z, unit = complex(pose.joints.position[0]), complex(pose.unit[0])
-        place = z.real, z.imag, math.atan2(unit.imag, unit.real)
-        found = self._knee.geometry.contact(place, self._start)
-        self._start = found.angles  # type: ignore[assignment]
-        local = (complex(*found.point) - z) / unit
-        return Located(np.array([found.gap]), np.zeros(1, dtype=np.int64), np.array([local]),
-                       np.array([complex(*found.normal)]))  # fmt: skip
+        found = self._geometry.contact(z, unit, self._start)
+        self._start = found.angles
+        place = np.array([(found.point - z) / unit])
+        body = np.zeros(1, dtype=np.int64)
+        return Located(np.array([found.gap]), body, place, np.array([found.normal]))
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarMotion:
-    """Motion of the tibia, loads on the tibia and energies at n instants, with B ligaments."""
+class PlanarMotion(ContactMotion):
+    """Motion of the tibia, in the coordinates φ, x, y, at T instants, with B ligaments."""
 
-    #: Instants (n,) [s].
-    time: FloatArray
-    #: x, y, φ, v_x, v_y, ω (n, 6) [m, rad, s].
-    state: FloatArray
-    #: δ, negative apart (n,) [m], F [N] and dδ/dt [m/s].
-    indentation: FloatArray
-    contact_force: FloatArray
-    indentation_rate: FloatArray
-    #: Contact points in the frames of femur and tibia (n, 2) [m].
+    #: Contact points in the frames of femur and tibia (T, 2) [m].
     femoral_contact: FloatArray
     tibial_contact: FloatArray
-    #: Lengths (n, B) [m] and tensions [N].
+    #: Lengths (T, B) [m] and tensions [N].
     ligament_length: FloatArray
     ligament_force: FloatArray
-    #: Energies (n,) [J].
-    kinetic: FloatArray
-    gravitational: FloatArray
-    ligament_energy: FloatArray
-    contact_energy: FloatArray
-    #: Work of the pull and loss in the contact so far (n,) [J].
-    pull_work: FloatArray
-    contact_loss: FloatArray
-    #: Starts of contacts after the first instant.
-    impacts: tuple[ContactChange, ...]
 
     @property
-    def centre_of_mass(self) -> FloatArray:
-        """Position of the centre of mass, (n, 2) [m]."""
-        return self.state[:, :2]
+    def state(self) -> FloatArray:
+        """States (x, y, φ, v_x, v_y, ω), (T, 6) [m, rad, s]."""
+        return np.hstack([self.position[:, _FROM_TREE], self.velocity[:, _FROM_TREE]])
 
     @property
     def flexion(self) -> FloatArray:
-        """Angle between the shafts, 90° - φ, (n,) [rad]; zero where the knee is straight."""
-        return 0.5 * np.pi - self.state[:, 2]
+        """Angle between the shafts, 90° - φ, (T,) [rad]; zero where the knee is straight."""
+        return 0.5 * np.pi - self.position[:, 0]
 
     @property
-    def mechanical_energy(self) -> FloatArray:
-        """Kinetic and all stored energy, (n,) [J]."""
-        return self.kinetic + self.gravitational + self.ligament_energy + self.contact_energy
+    def indentation(self) -> FloatArray:
+        """Indentation δ, negative apart (T,) [m]."""
+        return -self.gap[:, 0]
 
     @property
-    def energy_error(self) -> FloatArray:
-        """Change of mechanical energy that pull and loss do not explain, (n,) [J]."""
-        change = self.mechanical_energy - self.mechanical_energy[0]
-        return change - self.pull_work + self.contact_loss
+    def indentation_rate(self) -> FloatArray:
+        """Rate of the indentation, (T,) [m/s]."""
+        return -self.rate[:, 0, 1]
+
+    @property
+    def contact_force(self) -> FloatArray:
+        """Contact force F, (T,) [N]."""
+        return self.forces[:, 0, 1]
+
+    @property
+    def impacts(self) -> tuple[ContactChange, ...]:
+        """Starts of contacts after the first instant."""
+        return tuple(each for each in self.changes if each.closed)
 
 
 def simulate_planar_knee(
@@ -305,43 +273,25 @@ def simulate_planar_knee(
     start = check_array("initial", initial, (6,))
     check_number("duration", duration, above=0.0, unit="s")
     check_number("step", step, above=0.0, unit="s")
-    check_number("tolerance", tolerance, at_least=1e-12, at_most=1e-2)
     instants = np.linspace(0.0, duration, max(math.ceil(duration / step - 1e-9), 1) + 1)
     fine = 0.3 * tolerance  # the norm of the error is a mean over entries that stay zero, too
-    result, _ = knee.problem().simulate(
-        start[:3][_TO_TREE], start[3:][_TO_TREE], instants, name="planar knee", method="DOP853",
+    result = knee.problem().simulate(
+        start[:3][_TO_TREE], start[3:][_TO_TREE], instants, method="DOP853",
         rtol=fine, atol=fine * _SCALES,
     )  # fmt: skip
-    state = np.hstack([result.position[:, _FROM_TREE], result.velocity[:, _FROM_TREE]])
-    contacts: list[ContactState] = []
-    for row in state:
-        contacts.append(knee.contact_state(row, contacts[-1].point.angles if contacts else None))
-    places = state[:, :3].tolist()
-    lengths = np.array([[each.length(at) for each in knee.ligaments] for at in places])
-    lengths = lengths.reshape(len(state), len(knee.ligaments))
-    forces = np.zeros_like(lengths)
-    for k, ligament in enumerate(knee.ligaments):
-        forces[:, k] = ligament.tension(lengths[:, k])
-    gravitational = knee.mass * knee.gravity * state[:, 1]
+    at = result.position[:, _FROM_TREE]
+    contacts: list[ContactLocation] = []
+    for state in at:
+        contacts.append(knee.contact(state, contacts[-1].angles if contacts else None))
+    tibial = np.array([each.on_tibia for each in contacts]) - as_complex(at)
+    lengths = [each.length(at) for each in knee.ligaments]
+    forces = [each.tension(length) for each, length in zip(knee.ligaments, lengths, strict=True)]
     return PlanarMotion(
-        time=instants,
-        state=state,
-        indentation=-result.gap[:, 0],
-        contact_force=result.forces[:, 0, 1],
-        indentation_rate=np.array([each.rate for each in contacts]),
-        femoral_contact=np.array([each.point.point for each in contacts]),
-        tibial_contact=np.array(
-            [each.point.on_tibia(at) for each, at in zip(contacts, places, strict=True)]
-        ),
-        ligament_length=lengths,
-        ligament_force=forces,
-        kinetic=result.kinetic,
-        gravitational=gravitational,
-        ligament_energy=result.potential - gravitational,
-        contact_energy=result.stored,
-        pull_work=result.load_work,
-        contact_loss=result.normal_loss,
-        impacts=tuple(each for each in result.changes if each.closed),
+        **vars(result),
+        femoral_contact=as_vectors(np.array([each.point for each in contacts])),
+        tibial_contact=as_vectors(tibial * np.exp(-1j * at[:, 2])),
+        ligament_length=np.array(lengths).reshape(-1, len(at)).T,
+        ligament_force=np.array(forces).reshape(-1, len(at)).T,
     )
 
 
@@ -446,7 +396,7 @@ def machado_clearance_knee(
     x, y, angle = machado_state()[:3]
     c, s = math.cos(angle), math.sin(angle)
     # Upright above the plane, at the height of the femur's centre.
-    centre = np.array([PLANE_DISTANCE + radius + clearance, s * x - c * y])
+    centre = complex(PLANE_DISTANCE + radius + clearance, s * x - c * y)
     joint = ClearanceJoint(radius, clearance, centre)
     bundles = machado_ligaments() if ligaments else ()
     return _knee(pull, direction, law, radius + clearance, joint, bundles)

@@ -1,9 +1,6 @@
 """C3D files of motion capture, which `ezc3d` reads: markers, and forces of the force plates.
 
-Types 1 to 4 of force plates (https://www.c3d.org): force with centre of pressure, force with moment
-about the origin of the sensors, eight forces of four sensors, and six signals with a calibration
-matrix. Axes of a plate follow from its corners, z down; ORIGIN leads from the origin of the sensors
-to the middle of the surface.
+Axes of a plate follow from its corners, z down (https://www.c3d.org).
 """
 
 from __future__ import annotations
@@ -11,15 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.constants import g, lbf
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.motion.plates import CONTACT_THRESHOLD
@@ -47,13 +43,8 @@ _MARK, _MIPS = 0x50, 86
 #: Byte of the type of texts.
 _TEXT = 255
 _GROUP = "FORCE_PLATFORM"
-#: Signals of a plate by its type.
-_SIGNALS = {1: 6, 2: 6, 3: 8, 4: 6}
-#: Newtons per unit of force, and newton metres per unit of moment.
-_FORCES = (
-    {"n": 1.0, "kn": 1e3} | dict.fromkeys(("lb", "lbf"), lbf) | dict.fromkeys(("kg", "kgf"), g)
-)
-_MOMENTS = {f + length: n * m for f, n in _FORCES.items() for length, m in LENGTHS.items()}
+#: Units of force and moment that are not those of `ezc3d`, unless the file has this length.
+_OTHER_UNITS = {"kn", "lb", "lbf", "kgf", "nm", "ncm", "nmm"}
 #: Force across a plate of someone who steps on it [N].
 _STEP = 100.0
 #: Farthest median distance of a centre of pressure from the edge of its plate [m].
@@ -67,14 +58,15 @@ def is_c3d(path: str | Path | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class C3dFile:
-    """A C3D file in its own axes; points (F, P, 3) and scaled analogs (A, C) [any unit]."""
+    """A C3D file in its own axes; points (F, P, 3) [any unit]."""
 
     path: Path
     #: Parameters by group and name.
     groups: Mapping[str, Mapping[str, Any]]
     #: Points of the frames (F, P, 3); NaN where a point is missing.
     points: FloatArray
-    analogs: FloatArray
+    #: Force plates as `ezc3d` reads them: force, moment, center_of_pressure, Tz (3, A).
+    plates: Sequence[Mapping[str, Any]]
     #: Number of the first frame, from 0.
     first: int
 
@@ -208,7 +200,7 @@ class C3dFile:
         return screen if screen is not None and screen @ axis else axis
 
 
-def read_c3d(path: str | Path) -> C3dFile:
+def read_c3d(path: str | Path, *, plates: bool = False) -> C3dFile:
     """Return the content of a C3D file, or raise `InputError` if it or `ezc3d` is missing."""
     source = Path(path)
     try:
@@ -223,7 +215,7 @@ def read_c3d(path: str | Path) -> C3dFile:
     told = "export or copy the file again"
     try:
         frames = _check_parameters(source.read_bytes())
-        stored = ezc3d.c3d(str(source))
+        stored = ezc3d.c3d(str(source), extract_forceplat_data=plates)
     except Exception as error:  # ezc3d raises all kinds of errors
         raise InputError(f"{path}: expected a whole C3D file, found {error}; {told}") from error
     data = stored["data"]
@@ -232,10 +224,13 @@ def read_c3d(path: str | Path) -> C3dFile:
     if points.shape[2] < frames:
         found = f"{points.shape[2]}: the file is cut off"
         raise InputError(f"{path}: expected {frames} frames, found {found}; {told}")
-    analogs = np.ascontiguousarray(data["analogs"][0].T)
     places = np.ascontiguousarray(points.transpose(2, 1, 0))
     return C3dFile(
-        source, stored["parameters"], places, analogs, stored["header"]["points"]["first_frame"]
+        source,
+        stored["parameters"],
+        places,
+        data.get("platform", ()),
+        stored["header"]["points"]["first_frame"],
     )
 
 
@@ -282,14 +277,9 @@ def _size(byte: int) -> int:
     return min(byte, 256 - byte)
 
 
-def read_ground(path: str | Path, *, columns: Collection[str] | None = None) -> MotionTable:
+def read_ground(path: str | Path) -> MotionTable:
     """Read forces of the ground: a C3D file as `read_plates`, others as `read_motion_table`."""
-    if not is_c3d(path):
-        return read_motion_table(path, columns=columns)
-    table = read_plates(path)
-    kept = [k for k, name in enumerate(table.names) if columns is None or name in columns]
-    names = tuple(table.names[k] for k in kept)
-    return replace(table, names=names, values=table.values[:, kept])
+    return read_plates(path) if is_c3d(path) else read_motion_table(path)
 
 
 def read_plates(path: str | Path) -> MotionTable:
@@ -298,7 +288,7 @@ def read_plates(path: str | Path) -> MotionTable:
     # `ground_force_k_px` to `pz` on the surface, and the free torque `ground_torque_k_x` to `z`.
     # Below 20 N, the point is between those of the neighbouring contacts, and the torque
     # complements the moment.
-    file = read_c3d(path)
+    file = read_c3d(path, plates=True)
     if not len(file.corners):
         raise InputError(
             f"{path}: expected force plates, found none ({_GROUP}:USED is 0); take the file in "
@@ -310,7 +300,7 @@ def read_plates(path: str | Path) -> MotionTable:
         for head, columns in zip(heads, _plate(file, k), strict=True):
             names += [head + axis for axis in "xyz"]
             values.append(columns @ file.axes.T)
-    time = file.time(len(file.analogs))
+    time = file.time(len(values[0]))
     return MotionTable(tuple(names), time, np.hstack(values), False, str(path))
 
 
@@ -318,7 +308,8 @@ def _plate(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return force, point and free torque (N, 3) of a plate, axes of the file [N, m, N m]."""
     axes, corners = file.plate_axes[k], LENGTHS[file.unit] * file.corners[k]
     middle = corners.mean(axis=0)
-    force, moment = np.hsplit(_zeroed(file, np.hstack(_wrench(file, k))), 2)
+    force, moment = np.hsplit(_zeroed(file, _wrench(file, k, middle)), 2)
+    force, moment = force @ axes, moment @ axes
     upward = force @ axes.T @ file.axes[1]
     # Nobody pulls a plate up: such signals are the force on the plate.
     sign = -1.0 if -upward.min() > max(upward.max(), _STEP) else 1.0
@@ -334,8 +325,8 @@ def _plate(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     if outside > _OUTSIDE:
         raise InputError(
             f"{file.path}, force plate {k + 1}: expected centres of pressure on the plate, found "
-            f"a median of {outside:.2g} m outside; check the units of its channels (ANALOG:UNITS), "
-            f"and CHANNEL, ORIGIN, CAL_MATRIX and CORNERS of {_GROUP}"
+            f"a median of {outside:.2g} m outside; check UNITS, CHANNEL, ORIGIN, CAL_MATRIX and "
+            f"CORNERS of {_GROUP}"
         )
     torque = moment - np.cross(point, force)
     return force @ axes.T, middle + point @ axes.T, torque @ axes.T
@@ -352,64 +343,17 @@ def _zeroed(file: C3dFile, wrench: FloatArray) -> FloatArray:
     return moved if np.abs(moved[:, 2]).max() > 2.0 * base else wrench
 
 
-def _wrench(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return force, and moment about the middle of the surface (N, 3), of the plate [N, N m]."""
-    types = file.integers(_GROUP, "TYPE").ravel()
-    kind = int(types[k]) if k < len(types) else 0
-    if kind not in _SIGNALS:
-        known = "type 1, 2, 3 or 4; export the forces as .mot or .sto in place of type"
-        raise InputError(f"{file.path}, {_GROUP}:TYPE of plate {k + 1}: expected {known} {kind}")
-    signals, units = _signals(file, k, _SIGNALS[kind])
-    # Motion Analysis stores signals of type 4 calibrated, without a matrix.
-    if kind == 4 and file.numbers(_GROUP, "CAL_MATRIX").size:
-        signals = signals @ _part(file, "CAL_MATRIX", (6, 6), k).T
-    length = LENGTHS[file.unit]
-    newtons = _FORCES.get((*_plain(file.texts(_GROUP, "UNITS")), "")[0], 1.0)
-    forces, moments, lengths = (
-        np.array([known.get(unit, usual) for unit in units])
-        for known, usual in ((_FORCES, newtons), (_MOMENTS, newtons * length), (LENGTHS, length))
-    )
-    origin = length * _part(file, "ORIGIN", (3,), k)
-    if kind == 3:
-        (a, b, depth), (x12, x34, y14, y23, z1, z2, z3, z4) = np.abs(origin), (signals * forces).T
-        force = np.stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4], axis=1)
-        about = b * (z1 + z2 - z3 - z4), a * (z2 + z3 - z1 - z4), b * (x34 - x12) + a * (y14 - y23)
-        return force, np.stack(about, axis=1) + np.cross(force, [0.0, 0.0, -depth])
-    force = signals[:, :3] * forces[:3]
-    if kind == 1:
-        point = np.pad(signals[:, 3:5] * lengths[3:5], ((0, 0), (0, 1)))
-        return force, np.cross(point, force) + np.pad(signals[:, 5:] * moments[5], ((0, 0), (2, 0)))
-    # The sensors are below the surface, along +z: some programs store the opposite vector.
-    origin = -origin if origin[2] > 0.0 else origin
-    return force, signals[:, 3:] * moments[3:] + np.cross(force, origin)
-
-
-def _signals(file: C3dFile, k: int, count: int) -> tuple[FloatArray, list[str]]:
-    """Return the signals (N, count) of a plate as stored, and their units as plain words."""
-    stored = file.integers(_GROUP, "CHANNEL")
-    table = stored.reshape(stored.shape[0] or 1, -1, order="F") - 1
-    channels = table[:count, k] if k < table.shape[1] else table[:0, 0:1]
-    if len(channels) < count or not ((channels >= 0) & (channels < file.analogs.shape[1])).all():
-        raise file.fault(
-            f"{_GROUP}:CHANNEL of plate {k + 1}",
-            f"{count} of {file.analogs.shape[1]} analog channels",
-            f"{(channels.ravel() + 1).tolist()}",
-        )
-    if not np.isfinite(file.analogs[:, channels]).all():
-        raise file.fault(f"analog channels {channels + 1}", "finite samples", "others")
-    units = _plain(file.texts("ANALOG", "UNITS"))
-    return file.analogs[:, channels], [units[c] if c < len(units) else "" for c in channels]
-
-
-def _part(file: C3dFile, name: str, shape: tuple[int, ...], k: int) -> FloatArray:
-    """Return the part of a parameter that belongs to a plate."""
-    size, stored = int(np.prod(shape)), file.numbers(_GROUP, name).ravel(order="F")
-    if len(stored) < size * (k + 1):
-        expected = f"{size} numbers of each plate"
-        raise file.fault(f"{_GROUP}:{name}", expected, f"{len(stored)}")
-    return stored[size * k : size * (k + 1)].reshape(shape, order="F")
-
-
-def _plain(units: tuple[str, ...]) -> list[str]:
-    """Return units as lower-case letters alone: N.mm and N-mm are nmm."""
-    return [re.sub("[^a-z]", "", unit.lower()) for unit in units]
+def _wrench(file: C3dFile, k: int, middle: FloatArray) -> FloatArray:
+    """Return force, and moment about the middle (3,) [m], axes of the file (N, 6) [N, N m]."""
+    plate, length = file.plates[k], LENGTHS[file.unit]
+    channels = file.integers(_GROUP, "CHANNEL")[:, k] - 1
+    units = [re.sub("[^a-z]", "", text.lower()) for text in file.texts("ANALOG", "UNITS")]
+    stated = {units[c] for c in channels if 0 <= c < len(units)}
+    if other := stated & _OTHER_UNITS - {f"n{file.unit}"}:
+        expected = f"N and N {file.unit}"
+        raise file.fault(f"ANALOG:UNITS of force plate {k + 1}", expected, ", ".join(sorted(other)))
+    force, moment = plate["force"].T, length * plate["moment"].T
+    if file.integers(_GROUP, "TYPE").ravel()[k] == 1:  # Force, centre of pressure, free torque.
+        point = length * plate["center_of_pressure"].T
+        moment = length * plate["Tz"].T + np.cross(point - middle, force)
+    return np.hstack([force, moment])

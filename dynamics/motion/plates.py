@@ -23,8 +23,6 @@ SHORTEST = 0.1
 FARTHEST = 0.35
 #: A point this far outside the points of a loaded plate is a stray [m].
 _STRAY = 1.0
-#: Points farther from the origin of the lab are in millimetres [m]; a force larger than noise [N].
-_FARTHEST_PLATE, _SOME_WEIGHT = 50.0, 100.0
 _FORCE = re.compile(r"(.*?)([vVfF])([xyz]|[XYZ])(_[A-Za-z0-9]+)?")
 _TORQUES = (("force", "torque"), ("force", "moment"), ("Force", "Torque"), ("Force", "Moment"))
 
@@ -63,8 +61,6 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         force, point = (np.column_stack([ground.column(n) for n in c]) for c in (forces, points))
         torque = np.column_stack([_or_zero(ground, n) for n in torques])
         plates.append(_without_strays(Plate(plate, force, point, torque)))
-    for each in plates:
-        _check_units(each, ground.source)
     if not plates:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
@@ -104,24 +100,6 @@ def _check_complete(ground: MotionTable, plate: str, names: Sequence[str]) -> No
             f"{ground.source}: expected force and point of each plate along x, y and z, found a "
             f"plate that has columns {plate} but no {', '.join(absent)}; add the columns, or give "
             "ExternalLoads (.xml), which name those of the plate under the foot"
-        )
-
-
-def _check_units(plate: Plate, source: str) -> None:
-    """Raise an `InputError` if axes or unit of length of a plate are wrong."""
-    where = f"{source}, plate {plate.name.replace('*', 'x')}"
-    up, across = plate.force[:, 1].max(), np.abs(plate.force[:, 2]).max()
-    if across > max(2.0 * up, _SOME_WEIGHT):
-        raise InputError(
-            f"{where}: expected the largest force along y (up), found the largest along z "
-            f"({across:.0f} N); turn the axes so that y is up"
-        )
-    loaded = plate.force[:, 1] > CONTACT_THRESHOLD
-    far = float(np.median(np.abs(plate.point[loaded]).max(axis=1))) if loaded.any() else 0.0
-    if far > _FARTHEST_PLATE:
-        raise InputError(
-            f"{where}: expected points of application in metres, found {far:.0f} in the median; "
-            "convert the points to metres, and torques to newton metres"
         )
 
 

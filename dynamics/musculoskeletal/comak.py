@@ -29,9 +29,9 @@ from scipy.optimize import lsq_linear
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.joint_contact import ContactForces, JointContact, PlantContacts
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import (
     Contractions,
-    Plant,
     PlantForces,
     SimulatedFrames,
     length_derivatives,
@@ -88,9 +88,7 @@ class ComakResult(SimulatedFrames):
     iterations: IntArray
     #: Cost of muscles and reserves, (N,).
     costs: FloatArray
-    #: Whether a secondary coordinate is outside the range of a recorded plant, (N, S).
-    outside: NDArray[np.bool_]
-    #: A flag for each frame that did not converge, and for each coordinate that is outside.
+    #: A flag for each frame that did not converge.
     flags: tuple[str, ...]
 
     def solution(self, frame: int) -> Solution:
@@ -232,7 +230,7 @@ class Comak:
     """A COMAK simulation: a plant along a motion, with contacts of joint surfaces."""
 
     def __init__(
-        self, plant: Plant, contacts: Sequence[JointContact], settings: ComakSettings
+        self, plant: OpenSimPlant, contacts: Sequence[JointContact], settings: ComakSettings
     ) -> None:
         names = tuple(s.name for s in settings.secondary)
         if names != plant.secondary:
@@ -258,17 +256,12 @@ class Comak:
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
-        self,
-        start: FloatArray,
-        *,
-        guide: FloatArray | None = None,
-        progress: Callable[[int], object] | None = None,
+        self, start: FloatArray, *, progress: Callable[[int], object] | None = None
     ) -> ComakResult:
         """Solve all frames from secondary coordinates (S,) [rad, m] before the first one.
 
-        With a `guide` (N, S) [rad, m] of a similar walk, each frame starts from the previous one
-        with the change of the guide, which takes fewer iterations. A frame that did not converge
-        has a flag; `progress` takes the number of frames that are done.
+        A frame that did not converge has a flag; `progress` takes the number of frames that are
+        done.
         """
         values = check_array("start", start, (len(self.plant.secondary),))
         motion, muscles = self.plant.motion, self.plant.muscles
@@ -278,20 +271,13 @@ class Comak:
         )
         solution = solution._replace(tensions=self._tensions(solution, None))
         solutions, flags = [], []
-        changes = None if guide is None else self._changes(guide)
         for frame in range(len(motion.time)):
-            first = None if changes is None else solution.values + changes[frame]
-            solution, flag = self.solve(frame, solution, start=first)
+            solution, flag = self.solve(frame, solution)
             solutions.append(solution)
             flags.extend([flag] if flag else [])
             if progress is not None:
                 progress(frame + 1)
         return self._result(solutions, tuple(flags))
-
-    def _changes(self, guide: FloatArray) -> FloatArray:
-        """Return the changes (N, S) of a guide from frame to frame; none at the first one."""
-        shape = len(self.plant.motion.time), len(self.plant.secondary)
-        return np.diff(check_array("guide", guide, shape), axis=0, prepend=guide[:1])
 
     def solve(
         self, frame: int, previous: Solution, *, start: FloatArray | None = None
@@ -449,15 +435,13 @@ class Comak:
         reserves = np.array([s.reserves for s in solutions])
         costs = (self._costs * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
-        values = np.array([s.values for s in solutions])
-        outside = plant.outside(values)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
             contacts=self.contacts.names,
-            values=values,
+            values=np.array([s.values for s in solutions]),
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
             muscle_forces=np.array([s.tensions for s in solutions]),
@@ -472,23 +456,11 @@ class Comak:
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
-            outside=outside,
-            flags=(*flags, *_outside_flags(plant, outside)),
+            flags=flags,
         )
 
 
-def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:
-    """Return a flag for each secondary coordinate that is outside the range of the plant."""
-    time = plant.motion.time
-    return [
-        f"{name}: outside the range of the recorded plant in {row.sum()} of {len(row)} frames, "
-        f"first at {time[row.argmax()]:g} s; run the walk with OpenSim"
-        for name, row in zip(plant.secondary, outside.T, strict=True)
-        if row.any()
-    ]
-
-
-def _check_reserves(plant: Plant, settings: ComakSettings) -> None:
+def _check_reserves(plant: OpenSimPlant, settings: ComakSettings) -> None:
     """Raise an `InputError` unless every free coordinate has a reserve."""
     known = {name for name, _ in settings.reserve_forces}
     missing = [name for name in plant.free if known and name not in known]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from math import hypot
 from pathlib import Path
-from typing import Self
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 from dynamics.musculoskeletal.osim_xml import (
     FILE,
@@ -21,14 +17,10 @@ from dynamics.musculoskeletal.osim_xml import (
     NAMES,
     NUMBER,
     OPTIONAL,
-    ObjectTable,
     OsimObject,
     Property,
-    read_apart,
     read_function,
     read_object,
-    read_tool,
-    settings_notes,
 )
 from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
@@ -111,21 +103,6 @@ class ComakSettings:
         check_distinct(self.primary, tuple(s.name for s in self.secondary))
         if not self.primary:
             raise InputError("coordinates: expected primary coordinates, found none")
-
-    def to_json(self) -> str:
-        """Return the settings as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the settings of `to_json`, or raise an `InputError`."""
-        try:
-            found: Self = TypeAdapter(cls).validate_json(text)
-        except ValidationError as error:
-            raise InputError(
-                f"settings: expected settings of a COMAK simulation, found {error}"
-            ) from error
-        return found
 
     def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
@@ -224,37 +201,10 @@ _FILES = (
     Property("external_loads_file", "external_loads", FILE, None),
     Property("force_set_file", "forces", FILE, None),
 )
-_READ_APART = read_apart(
-    "prescribed_coordinates",
-    "COMAKSecondaryCoordinateSet",
-    "COMAKCostFunctionParameterSet",
-    "COMAKCostFunctionWeightSet",
-    "activation_exponent",
-    "replace_force_set",
-    "results_prefix",
-)
-TOOL = ObjectTable(
-    "COMAKTool",
-    (*_SETTINGS, *_FILES, *_READ_APART),
-    details=frozenset({
-        "results_directory", "settle_sim_results_directory", "settle_sim_results_prefix",
-        "print_settle_sim_results", "settle_accuracy", "settle_internal_step_limit",
-        "geometry_folder", "unit_udot_epsilon", "optimization_scale_delta_coord",
-        "ipopt_diagnostics_level", "ipopt_max_iterations", "ipopt_convergence_tolerance",
-        "ipopt_constraint_tolerance", "ipopt_limited_memory_history",
-        "ipopt_nlp_scaling_max_gradient", "ipopt_nlp_scaling_min_value",
-        "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem", "model_assembly_accuracy",
-        "verbose",
-    }),
-    not_done=frozenset({"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}),
-)  # fmt: skip
-_SECONDARY = ObjectTable(
-    "COMAKSecondaryCoordinate",
-    (
-        Property("coordinate", "name", LAST_NAME, ""),
-        Property("max_change", "largest_step", NUMBER, 0.05),
-        *read_apart("comak_damping"),
-    ),
+_TOOL = "COMAKTool"
+_SECONDARY = (
+    Property("coordinate", "name", LAST_NAME, ""),
+    Property("max_change", "largest_step", NUMBER, 0.05),
 )
 
 
@@ -263,10 +213,10 @@ class ComakFile:
 
     def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
         #: The settings as XML.
-        self.tool = read_tool(path, TOOL)
+        self.tool = read_object(path, "settings", _TOOL)
         self._others = {} if others is None else dict(others)
-        self._prescribed = self.tool.names("prescribed_coordinates")
-        self._path = path
+        #: Coordinates that the list of the file prescribes.
+        self.prescribed = self.tool.names("prescribed_coordinates")
 
     @property
     def files(self) -> ComakFiles:
@@ -283,9 +233,12 @@ class ComakFile:
         exponent = tool.number("activation_exponent", 2.0)
         if exponent != 2.0:
             raise tool.fault("activation_exponent", "2", f"{exponent:g}")
+        if tool.boolean("replace_force_set", False):
+            removed = "true, which removes the muscles and ligaments of the model"
+            raise tool.fault("replace_force_set", "false", removed)
         values, forces = tool.read(_SETTINGS), self.files.forces
         secondary = self._secondary(viscosities or {})
-        check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
+        check_distinct(values["primary"], self.prescribed, tuple(s.name for s in secondary))
         reserves = () if forces is None else tuple(read_reserves(forces).items())
         weights = _muscle_weights(tool)
         return ComakSettings(
@@ -294,36 +247,18 @@ class ComakFile:
 
     def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
         found = []
-        for each in self.tool.below(_SECONDARY.tag):
-            values = each.read(_SECONDARY.properties)
+        for each in self.tool.below("COMAKSecondaryCoordinate"):
+            values = each.read(_SECONDARY)
             damping = each.number("comak_damping", viscosities.get(values["name"], 1.0))
             found.append(SecondaryCoordinate(damping=damping, **values))
         return tuple(found)
-
-    @property
-    def prescribed(self) -> tuple[str, ...]:
-        """Coordinates that the list of the file prescribes."""
-        return self._prescribed
-
-    def notes(self, coordinates: Collection[str]) -> tuple[str, ...]:
-        """Return notes on settings that are not carried out, for coordinates of a model."""
-        if self.tool.boolean("replace_force_set", False):
-            raise InputError(
-                f"{self._path}, replace_force_set: expected false, found true, which removes the "
-                "muscles and ligaments of the model; set replace_force_set to false"
-            )
-        where = f"{self._path}, prescribed_coordinates"
-        check_coordinates(where, self._prescribed, coordinates)
-        return settings_notes(self.tool, TOOL, _SECONDARY)
 
 
 def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
     """Raise an `InputError` unless every name is that of a coordinate of the model."""
     for name in names:
         if name not in known:
-            alike = sorted(get_close_matches(name, list(known), n=3))
-            wanted = f"such as {', '.join(alike)}" if alike else f"one of {', '.join(known)}"
-            raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
+            raise InputError(f"{where}: expected one of {', '.join(known)}, found {name}")
 
 
 def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.motion.c3d import is_c3d, read_ground
-from dynamics.motion.motion_tables import MotionTable, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal.osim_xml import (
     OsimObject,
@@ -83,11 +82,6 @@ class ExternalLoads:
 
 def read_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> ExternalLoads:
     """Return the loads of OpenSim's ExternalLoads (XML) on bodies, by default any."""
-    if is_c3d(path):
-        raise InputError(
-            f"{path}: expected ExternalLoads (.xml), found a C3D file; name this file as the "
-            "datafile of external loads"
-        )
     root = read_object(path, "external loads")
     forces = [force for force in root.below("ExternalForce") if force.boolean("appliesForce", True)]
     if not forces:
@@ -103,14 +97,7 @@ def read_external_loads(path: str | Path, bodies: Collection[str] | None = None)
             raise force.fault("applied_to_body", wanted, f"{body!r}; the model has {known}")
     used = {column for force in forces for kind in _KINDS for column in _columns(force, kind)}
     data, notes = _data_file(root)
-    table = read_ground(data, columns=used)
-    if is_c3d(data) and not used <= {*table.names, *"xyz"}:
-        raise InputError(
-            f"{path}: expected columns of the force plates of {data.name}, for plate 1 "
-            "ground_force_1_v, ground_force_1_p and ground_torque_1_ (force_identifier, "
-            "point_identifier, torque_identifier), found "
-            f"{', '.join(sorted(used - {*table.names, *'xyz'}))}"
-        )
+    table = read_motion_table(data, columns=used)
     return ExternalLoads(path, table, tuple(_applied(force, table) for force in forces), notes)
 
 
@@ -132,7 +119,7 @@ def _data_file(root: OsimObject) -> tuple[Path, tuple[str, ...]]:
     if not data or not table.is_file():
         raise root.fault(
             "datafile",
-            "a table of forces (.mot, .sto, .c3d)",
+            "a table of forces (.mot, .sto)",
             f"{'no file ' * bool(data)}{data or 'none'}; paths are relative to the folder of the "
             "external loads",
         )

@@ -1,10 +1,10 @@
 """Forward simulation of the secondary coordinates while all others follow a motion.
 
-Muscles pull with given forces; ligaments, springs, contact and external loads move the secondary
-coordinates (OpenSim-JAM's ForsimTool: passive flexion, laxity tests). Implicit Euler steps follow
-the slow, damped motion; integrators of higher order need thousands of steps, since the forces of
-plane triangles and slack ligaments have kinks. Without inertia and speeds, each frame is an
-equilibrium of its own.
+Muscles pull with constant activations; ligaments, springs, contact and external loads move the
+secondary coordinates (OpenSim-JAM's ForsimTool: passive flexion, laxity tests). Implicit Euler
+steps follow the slow, damped motion; integrators of higher order need thousands of steps, since the
+forces of plane triangles and slack ligaments have kinks. Without inertia and speeds, each frame is
+an equilibrium of its own.
 
 Newton's method with derivatives that several iterations share solves a step. A spring whose line
 meets an edge or a border of the other surface gains or loses its whole force within an arbitrarily
@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamics.musculoskeletal.joint_contact import PlantContacts
-from dynamics.musculoskeletal.plant import MuscleDrive, Plant, SimulatedFrames, length_derivatives
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
+from dynamics.musculoskeletal.plant import SimulatedFrames, length_derivatives
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError, PoseError
 
@@ -42,6 +43,10 @@ _SPEED_STEP = 1e-4
 _PARTS = 4
 #: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
 Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _evaluated(tensions: Tensions, values: FloatArray, speeds: FloatArray) -> FloatArray:
+    return tensions(values, speeds) if callable(tensions) else tensions
 
 
 class SecondaryStep(NamedTuple):
@@ -157,7 +162,7 @@ class SecondaryMotion:
         tensions, now = problem.tensions, problem.speeds_at(values)
         contact = self._contacts.at(frame, values)
         forces = plant.forces(frame, values, now)
-        pulls = tensions(values, now) if callable(tensions) else tensions
+        pulls = _evaluated(tensions, values, now)
         surplus = (forces.arms @ pulls + contact.forces - forces.needed)[places]
         if self._derivatives is None:
             self._derivatives = self._plant_derivatives(problem, values, now)
@@ -175,7 +180,7 @@ class SecondaryMotion:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives (S, S) of the plant's forces by values and by speeds."""
         places, plant, frame, tensions = self._places, self._plant, problem.frame, problem.tensions
-        pulls = tensions(values, speeds) if callable(tensions) else tensions
+        pulls = _evaluated(tensions, values, speeds)
         by_values = plant.columns(frame, values, speeds, pulls)[places]
         by_speeds = np.zeros_like(by_values)
         if callable(tensions):
@@ -268,44 +273,47 @@ class ForwardFrames(SimulatedFrames):
 
 def simulate_forward(
     contacts: PlantContacts,
-    tensions: FloatArray | MuscleDrive,
+    activations: FloatArray,
     start: FloatArray,
     *,
+    fibre_forces: bool = False,
     kind: str = "dynamic",
     progress: Callable[[int], object] | None = None,
 ) -> ForwardFrames:
     """Simulate the secondary coordinates along the motion of a plant, from values (S,) [rad, m].
 
-    Muscles have forces (M,) or (N, M) [N], or activations. An "equilibrium" at each frame has no
-    speeds (`CoordinateMotion.resting`); one that is lost, such as that of a patella that tilts
-    over, goes on as a motion at rest of all other coordinates, which ends in another equilibrium.
+    Muscles pull by constant activations (M,) [1], in proportion to their largest forces or to the
+    forces of their fibres. An "equilibrium" at each frame has no speeds
+    (`CoordinateMotion.resting`); one that is lost, such as that of a patella that tilts over, goes
+    on as a motion at rest of all other coordinates, which ends in another equilibrium.
     The frames end where no balance is found; a `PoseError` names the first frame without one.
     """
     check_in("kind", kind, KINDS)
     plant = contacts.plant
     motion = plant.motion
-    pulls = _drive(tensions, (len(motion.time), len(plant.muscles.names)))
+    used = check_array("activations", activations, (len(plant.muscles.names),), at_least=0.0)
     solver = _Stepper(contacts, kind)
     start = check_array("start", start, (len(plant.secondary),))
     found = SecondaryStep(start, np.zeros_like(start), np.zeros_like(start))
     rows, loads, failure = [], [], None
     for frame in range(len(motion.time)):
+        pulls: Tensions = used * plant.muscles.max_force
+        if fibre_forces:
+            pulls = _fibre_pull(plant, frame, used)
         if frame or kind == "equilibrium":
             try:
-                found = solver.step(frame, _at_frame(pulls, plant, frame), found)
+                found = solver.step(frame, pulls, found)
             except PoseError as error:
                 failure = f"{motion.time[frame]:g} s: {error}"
                 if not frame:
                     raise PoseError(failure) from error
                 break
-        tensions = pulls.tensions(plant, frame, found.values, found.speeds)
-        rows.append((*found, tensions))
+        rows.append((*found, _evaluated(pulls, found.values, found.speeds)))
         loads.append(contacts.at(frame, found.values).loads)
         if progress is not None:
             progress(frame + 1)
     values, speeds, imbalance, forces = (np.array(column) for column in zip(*rows, strict=True))
     count = len(values)
-    activations = np.where(np.isnan(pulls.forces), pulls.activations, 0.0)
     return ForwardFrames(
         time=motion.time[:count],
         secondary=plant.secondary,
@@ -313,7 +321,7 @@ def simulate_forward(
         contacts=contacts.names,
         values=values,
         speeds=speeds,
-        activations=activations[:count],
+        activations=np.tile(used, (count, 1)),
         muscle_forces=forces,
         loads=tuple(loads),
         imbalance=imbalance,
@@ -357,22 +365,11 @@ class _Stepper:
         )
 
 
-def _drive(tensions: FloatArray | MuscleDrive, shape: tuple[int, int]) -> MuscleDrive:
-    """Return the drive of forces or activations of a shape (N, M)."""
-    if isinstance(tensions, MuscleDrive):
-        given, found = tensions, tensions.forces.shape
-    else:
-        forces = check_array("tensions", tensions)
-        found = forces.shape
-        wide = np.broadcast_to(forces, shape) if found in (shape, shape[1:]) else forces
-        given = MuscleDrive.of_forces(np.atleast_2d(wide))
-    if given.forces.shape != shape:
-        raise InputError(f"tensions: expected shape ({shape[1]}) or {shape}, found {found}")
-    return given
+def _fibre_pull(plant: OpenSimPlant, frame: int, activations: FloatArray) -> Tensions:
+    """Return the forces (M,) [N] of fibres by secondary values and speeds (S,); none pushes."""
 
+    def tensions(values: FloatArray, speeds: FloatArray) -> FloatArray:
+        active, passive, damping = plant.contractions(frame, values, speeds)
+        return np.maximum(activations * active + passive + damping, 0.0)
 
-def _at_frame(drive: MuscleDrive, plant: Plant, frame: int) -> Tensions:
-    """Return the muscle forces at a frame, or how they follow from values and speeds."""
-    if not np.isnan(drive.forces[frame]).any():
-        return drive.forces[frame]
-    return lambda values, speeds: drive.tensions(plant, frame, values, speeds)
+    return tensions

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,6 @@ RECOMMENDED = (0.05, 0.01)
 LARGEST_FORCE, LARGEST_MOMENT = 0.35, 0.15
 #: Range of the mean vertical external force over the needed one [1], over at least a time [s].
 USUAL_SHARE, _LEAST_TIME = (0.8, 1.25), 0.4
-_STORED = ("body", "residual", "external", "height", "up", "mass", "flags")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +66,6 @@ class GroundBalance:
         check_fields(self, residual=(count, 6), external=(count, 3), height=(count,), up=(3,))
         check_array("height", self.height, above=0.0, unit="m")
         check_number("mass", self.mass, above=0.0, unit="kg")
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return the fields but the time as arrays, whose names begin with `balance_`."""
-        return {f"balance_{name}": np.asarray(getattr(self, name)) for name in _STORED}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], time: FloatArray) -> GroundBalance | None:
-        """Return what `to_arrays` gave, at instants (N,) [s]; None without a balance."""
-        if "balance_residual" not in arrays:
-            return None
-        body, residual, external, height, up, mass, flags = (
-            arrays[f"balance_{name}"] for name in _STORED
-        )
-        told = tuple(str(flag) for flag in flags)
-        return cls(str(body), time, residual, external, height, up, float(mass), told)
 
     @property
     def force(self) -> FloatArray:
@@ -166,24 +149,19 @@ def misplaced(
         bears = np.maximum(plate.force @ up - _BEARS * balance.weight, 0.0)
         if not force.in_ground or force.body not in feet or not bears.any():
             continue
-        off = {body: plate.point - place for body, place in feet.items()}
         away = {
-            body: float(np.average(np.linalg.norm(vectors, axis=1), weights=bears))
-            for body, vectors in off.items()
+            body: float(np.average(np.linalg.norm(plate.point - place, axis=1), weights=bears))
+            for body, place in feet.items()
         }
-        level = off[force.body] - (off[force.body] @ up)[:, None] * up
-        beside = float(np.average(np.linalg.norm(level, axis=1), weights=bears))
         own, other = away[force.body], counterpart(force.body)
         if own > _OFF_FOOT and away.get(other, np.inf) > own - _NEARER:
             other = min(away, key=away.__getitem__)
-        said = f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
         if away.get(other, np.inf) <= min(own - _NEARER, FARTHEST):
             yield (
-                f"{said}distance of {own:.2f} m, and {away[other]:.2f} m from {other}; "
-                "check applied_to_body of the external loads"
+                f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
+                f"distance of {own:.2f} m, and {away[other]:.2f} m from {other}; check "
+                "applied_to_body of the external loads"
             )
-        elif beside > FARTHEST:
-            yield f"{said}distance of {beside:.2f} m; check time, unit and axes of the points"
 
 
 def load_flags(

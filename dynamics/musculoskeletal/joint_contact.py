@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.osim_joints import BODY, KinematicChain, Placement
-from dynamics.musculoskeletal.plant import Plant
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
@@ -92,7 +92,7 @@ class ContactForces(NamedTuple):
 class PlantContacts:
     """Contacts in the joints of a plant."""
 
-    def __init__(self, plant: Plant, contacts: Sequence[JointContact]) -> None:
+    def __init__(self, plant: OpenSimPlant, contacts: Sequence[JointContact]) -> None:
         self.plant, self.contacts = plant, tuple(contacts)
         self.names = tuple(contact.name for contact in self.contacts)
         self._places = [plant.motion.index(c.coordinates) for c in self.contacts]

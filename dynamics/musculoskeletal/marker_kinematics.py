@@ -19,7 +19,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from dynamics.motion.c3d import is_c3d
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal.forward_simulation import settle, simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
@@ -44,18 +43,13 @@ from dynamics.musculoskeletal.osim_xml import (
     NAMES,
     NUMBER,
     SPLINE,
-    ObjectTable,
-    OsimObject,
     Property,
     add_object,
     child_of,
     new_document,
     parse_xml,
-    read_apart,
     read_function,
     read_object,
-    read_tool,
-    settings_notes,
     write_xml,
 )
 from dynamics.musculoskeletal.plant import CoordinateMotion
@@ -217,8 +211,6 @@ class Sweep:
     settle_threshold: float = 1e-4
     #: Number of points of each function.
     points: int = 20
-    #: Simulation in time, or an equilibrium at each instant.
-    kind: str = "dynamic"
 
     @property
     def course(self) -> Course:
@@ -263,8 +255,6 @@ def passive_functions(
     course, moved = sweep.course, set(sweep.secondary)
     contacts = [each for each in contacts if moved.intersection(each.coordinates)]
     motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
-    if sweep.kind == "equilibrium":
-        motion = motion.resting
 
     def along(motion_of: CoordinateMotion) -> PlantContacts:
         return PlantContacts(OpenSimPlant(system, motion_of, (), sweep.secondary), contacts)
@@ -277,8 +267,8 @@ def passive_functions(
             threshold=sweep.settle_threshold,
             activation=_ACTIVATION,
         )
-        tensions = _ACTIVATION * system.muscles.max_force
-        found = simulate_forward(along(motion), tensions, settled, kind=sweep.kind)
+        activations = np.full(len(system.muscles.names), _ACTIVATION)
+        found = simulate_forward(along(motion), activations, settled)
     if found.failure is not None:
         raise PoseError(found.failure)
     at = np.linspace(sweep.start, sweep.stop, sweep.points)
@@ -300,27 +290,7 @@ _SWEEP_PROPERTIES = (
     Property(f"{_SIM}_settle_threshold", "settle_threshold", NUMBER, 1e-4),
     Property("constraint_function_num_interpolation_points", "points", INTEGER, 20),
 )
-_READ_APART = read_apart(
-    "time_range",
-    "ik_accuracy",
-    "ik_constraint_weight",
-    "IKTaskSet",
-    "marker_file",
-    "perform_secondary_constraint_sim",
-    "secondary_constraint_function_file",
-)
-_TOOL = ObjectTable(
-    "COMAKInverseKinematicsTool",
-    (*_SWEEP_PROPERTIES, *_READ_APART),
-    details=frozenset({
-        "model_file", "coordinate_file", "results_directory", "results_prefix",
-        "secondary_constraint_sim_integrator_accuracy",
-        "secondary_constraint_sim_internal_step_limit", "print_secondary_constraint_sim_results",
-        "perform_inverse_kinematics", "output_motion_file", "report_errors",
-        "report_marker_locations", "constrained_model_file", "geometry_folder", "use_visualizer",
-        "verbose",
-    }),
-)  # fmt: skip
+_TOOL = "COMAKInverseKinematicsTool"
 
 
 @dataclass(frozen=True)
@@ -334,6 +304,10 @@ class MarkerSettings:
     stop: float | None = None
     #: Relative accuracy of the coordinates [1].
     accuracy: float = 1e-5
+    #: Measured markers (.trc, .c3d).
+    markers: Path | None = None
+    #: Constraint functions (.xml), where they are not simulated anew.
+    functions: Path | None = None
 
     def __post_init__(self) -> None:
         check_number("accuracy", self.accuracy, above=0.0)
@@ -343,53 +317,21 @@ class MarkerSettings:
             raise InputError("markers: expected a marker with a weight above 0, found none")
 
 
-class MarkerFiles(NamedTuple):
-    """Files that the settings name."""
-
-    #: Measured markers (.trc, .c3d).
-    markers: Path | None
-    #: Constraint functions, where they are not simulated anew.
-    functions: Path | None
-
-
-def read_marker_settings(
-    path: str | Path, *, constrained: bool = True
-) -> tuple[MarkerSettings, Sweep, MarkerFiles, tuple[str, ...]]:
-    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings, sweep, files, and notes."""
-    tool = read_tool(path, _TOOL)
-    weights = tuple(_tasks(tool, "IKMarkerTask"))
+def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep]:
+    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings and sweep."""
+    tool = read_object(path, "settings", _TOOL)
+    weights = tuple(
+        (task.name, task.number("weight", 1.0))
+        for task in tool.below("IKMarkerTask")
+        if task.boolean("apply", True)
+    )
     times = tool.numbers("time_range").tolist()
     start, stop = times[:2] if len(times) > 1 else (None, None)
-    settings = MarkerSettings(weights, start, stop, tool.number("ik_accuracy", 1e-5))
+    accuracy, markers = tool.number("ik_accuracy", 1e-5), tool.path("marker_file")
     swept = tool.boolean("perform_secondary_constraint_sim", True)
     functions = None if swept else tool.path("secondary_constraint_function_file")
-    files = MarkerFiles(tool.path("marker_file"), functions)
-    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES)), files, _notes(tool, constrained)
-
-
-def _tasks(tool: OsimObject, tag: str) -> list[tuple[str, float]]:
-    """Return names and weights [1] of the tasks that apply."""
-    return [
-        (task.name, task.number("weight", 1.0))
-        for task in tool.below(tag)
-        if task.boolean("apply", True)
-    ]
-
-
-def _notes(tool: OsimObject, constrained: bool) -> tuple[str, ...]:
-    """Return sentences on settings that are unknown or not carried out."""
-    notes = settings_notes(tool, _TOOL)
-    tasks = [name for name, weight in _tasks(tool, "IKCoordinateTask") if weight > 0.0]
-    if tasks:
-        notes += (f"{tool.where}: ignored tasks of coordinates: {', '.join(tasks)}",)
-    weight = tool.text("ik_constraint_weight", "Inf")
-    if constrained and weight.lower() not in ("inf", "infinity"):
-        notes += (
-            f"{tool.where}, ik_constraint_weight: expected Inf, found {weight}; secondary "
-            "coordinates follow their constraint functions exactly, while in OpenSim-JAM markers "
-            "can move the coordinates away from the functions",
-        )
-    return notes
+    settings = MarkerSettings(weights, start, stop, accuracy, markers, functions)
+    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES))
 
 
 #: Factors on the accuracy with which OpenSim is tried in turn.
@@ -426,14 +368,12 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     known = _check_markers(measured, model, settings)
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
-    _check_each_instant(measured, known.intersection(weights))
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
         check_upright(measured.only(known.intersection(weights)), *_default_places(folder))
-        file = None if is_c3d(path) else path
-        motion, fits, accuracy = _follow(folder, settings, measured, file)
+        motion, fits, accuracy = _follow(folder, settings, measured)
         if accuracy != settings.accuracy:
             notes += (
                 f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
@@ -477,18 +417,6 @@ def _check_markers(
     return known
 
 
-def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
-    """Refuse instants without a followed marker, at which OpenSim leaves the model where it is."""
-    used = [name in followed for name in measured.names]
-    bare = measured.time[measured.missing[:, used].all(axis=1)]
-    if len(bare):
-        raise InputError(
-            f"{measured.source}: expected markers with weights at each instant, found none at "
-            f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
-            "fill these gaps, or choose another time_range, or start_s and stop_s"
-        )
-
-
 def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
     """Return the markers of a model in its default pose [m], and the unit vector upwards [1]."""
     with without_output():
@@ -504,16 +432,15 @@ def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
 
 
 def _follow(
-    folder: Path, settings: MarkerSettings, markers: MeasuredMarkers, path: Path | None
+    folder: Path, settings: MarkerSettings, markers: MeasuredMarkers
 ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
-    """Return coordinates, distances and accuracy; `path` is a file without gaps."""
+    """Return coordinates, distances and accuracy."""
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
-    if path is None or markers.missing.any():
-        # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
-        seen, path = markers.seen(), folder / "markers.trc"
-        path.write_text(seen.text(), encoding="utf-8")
-        kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
-        settings = replace(settings, weights=kept)
+    # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
+    seen, path = markers.seen(), folder / "markers.trc"
+    path.write_text(seen.text(), encoding="utf-8")
+    kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
+    settings = replace(settings, weights=kept)
     try:
         done, accuracy = _followed(folder, path, settings)
     except RuntimeError as error:

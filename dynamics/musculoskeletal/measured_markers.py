@@ -32,8 +32,6 @@ class MeasuredMarkers:
     time: FloatArray
     #: Positions in the laboratory (N, M, 3) [m]; NaN where a marker is missing.
     positions: FloatArray
-    #: Where the file has 0, 0, 0, as programs write what they did not see (N, M).
-    at_origin: NDArray[np.bool_]
     source: Path
 
     def between(self, start: float | None, stop: float | None) -> Self:
@@ -42,12 +40,7 @@ class MeasuredMarkers:
         first = self.time[0] if start is None else start
         last = self.time[-1] if stop is None else stop
         rows = (self.time >= first - slack) & (self.time <= last + slack)
-        return replace(
-            self,
-            time=self.time[rows],
-            positions=self.positions[rows],
-            at_origin=self.at_origin[rows],
-        )
+        return replace(self, time=self.time[rows], positions=self.positions[rows])
 
     def seen(self) -> Self:
         """Return the markers that have a position at some instant."""
@@ -57,12 +50,8 @@ class MeasuredMarkers:
     def only(self, names: Collection[str]) -> Self:
         """Return the markers with these names."""
         kept = [k for k, name in enumerate(self.names) if name in names]
-        return replace(
-            self,
-            names=tuple(self.names[k] for k in kept),
-            positions=self.positions[:, kept],
-            at_origin=self.at_origin[:, kept],
-        )
+        names = tuple(self.names[k] for k in kept)
+        return replace(self, names=names, positions=self.positions[:, kept])
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -103,7 +92,7 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
         raise InputError(f"{path}: expected finite coordinates, found infinite ones")
     at_origin = (positions == 0.0).all(axis=2)
     positions = np.where(at_origin[:, :, None], np.nan, positions)
-    return MeasuredMarkers(names, time, positions, at_origin, source)
+    return MeasuredMarkers(names, time, positions, source)
 
 
 def _c3d(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
@@ -185,13 +174,12 @@ def marker_notes(
             f"{file}: {', '.join(unmeasured)}: weights of markers that the file does not have; "
             f"{follows}"
         )
-    missing, at_origin = markers.missing.sum(axis=0), markers.at_origin.sum(axis=0)
+    missing = markers.missing.sum(axis=0)
     gaps = [k for k in used if missing[k]]
     if gaps:
         each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
-        stored = " or stored as 0, 0, 0" * bool(at_origin[gaps].any())
         notes.append(
-            f"{file}: markers without a position{stored} at some or all of {count} instants: "
+            f"{file}: markers without a position at some or all of {count} instants: "
             f"{each}; {follows} there: fill the gaps if the motion jumps"
         )
     return tuple(notes)
@@ -279,11 +267,8 @@ def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
 
 #: Distance of a marker from its place on the model that no walk is found with [m].
 FARTHEST = 0.2
-#: Instants that are looked at, and fewest markers that tell the vertical.
-_INSTANTS, _FEWEST = 20, 4
-#: Least cosine of the angle between the vertical and the direction in which the markers of the
-#: model are higher, and of that of the measured markers.
-_STANDS, _UPRIGHT = 0.7, 0.5
+#: Fewest markers that tell the vertical, and least cosine between it and where they are higher.
+_FEWEST, _UPRIGHT = 4, 0.5
 _AXES = "xyz"
 
 
@@ -291,18 +276,13 @@ def check_upright(
     measured: MeasuredMarkers, places: Mapping[str, FloatArray], up: FloatArray
 ) -> None:
     """Refuse markers whose vertical differs from that of places (3,) [m] in the default pose."""
-    markers = measured.only(places.keys())
-    model = np.array([places[name] for name in markers.names]).reshape(-1, 3)
-    standing, found = np.zeros(3), np.zeros(3)
-    instants = np.linspace(0, len(measured.time) - 1, _INSTANTS).round().astype(int)
-    for row in markers.positions[np.unique(instants)]:
-        seen = np.isfinite(row).all(axis=1)
-        if seen.sum() < _FEWEST:
-            continue
-        own, here = (each[seen] - each[seen].mean(axis=0) for each in (model, row))
-        standing, found = standing + (own @ up) @ own, found + (own @ up) @ here
-    rise = found / max(float(np.linalg.norm(found)), 1e-12)
-    if standing @ up > _STANDS * np.linalg.norm(standing) and rise @ up < _UPRIGHT:
+    markers = measured.only(places.keys()).seen()
+    if len(markers.names) < _FEWEST:
+        return
+    heights = np.array([places[name] @ up for name in markers.names])
+    middles = np.nanmean(markers.positions, axis=0)
+    rise = (heights - heights.mean()) @ (middles - middles.mean(axis=0))
+    if rise @ up < _UPRIGHT * np.linalg.norm(rise):
         k = int(np.abs(rise).argmax())
         raise InputError(
             f"{measured.source}: expected markers of a person who stands upright along "

@@ -28,12 +28,9 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Angles in radians: all move by at most half a turn, in which a heading may be more than a turn,
-#: and one by more than 10 degrees, or, where fewer than three move, by more than 70 degrees [rad].
-_HALF_TURN, _TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 7.0, 0.18, 1.2, 3
-#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn, or
-#: one beyond two turns.
-_BEYOND_HALF_TURN, _LARGEST_ANGLE = 3.5, 4.0 * np.pi
+#: Angles beyond two turns [rad] are in degrees. Three or more that move by no more than half a
+#: turn [rad], but one by 10 degrees, and none beyond a turn, are in radians.
+_TWO_TURNS, _TURN, _MOVES = 4.0 * np.pi, 7.0, (0.18, np.pi)
 
 
 class CoordinateTable:
@@ -68,27 +65,19 @@ class CoordinateTable:
 
     def check_angles(self) -> None:
         """Refuse angles whose values are those of the other unit."""
-        moving = [name for name in self._angles if np.ptp(self._column(name)) > 0.0]
-        far = {name: float(np.abs(self._column(name)).max()) for name in self._angles}
-        stated = [name for name in moving if name in self._radians]
-        beyond = [name for name in stated if far[name] > _BEYOND_HALF_TURN]
-        worst = max(self._radians, key=far.__getitem__, default="")
-        if 0 < len(stated) <= 2 * len(beyond) or far.get(worst, 0.0) > _LARGEST_ANGLE:
-            raise InputError(
-                f"{self.table.source}: expected radians, as the header has no inDegrees=yes, found "
-                f"{len(beyond)} of {len(stated)} angles beyond half a turn, such as {worst} up to "
-                f"{far[worst]:.3g}; state inDegrees=yes in the header if the angles are in degrees"
-            )
-        others = [name for name in moving if name not in self._radians]
-        widest = max((float(np.ptp(self._column(name))) for name in others), default=0.0)
-        least = _MOVING if len(others) >= _FEW else _MOVING_ALONE
-        turned = max((far[name] for name in self._angles if name not in self._radians), default=0.0)
-        if least <= widest <= _HALF_TURN and turned <= _TURN:
-            raise InputError(
-                f"{self.table.source}: expected degrees, found angles that move by at most "
-                f"{widest:.3g}, which is typical of radians; state inDegrees=no in the header, and "
-                "convert the angles to radians if they are in degrees"
-            )
+        for stated, other, header in (("radians", "degrees", "yes"), ("degrees", "radians", "no")):
+            in_radians = stated == "radians"
+            names = [name for name in self._angles if (name in self._radians) == in_radians]
+            columns = self.table.values[:, [self.columns[name] for name in names]]
+            largest = float(np.abs(columns).max(initial=0.0))
+            moves = np.ptp(columns, axis=0)
+            small = _MOVES[0] <= moves.max(initial=0.0) <= _MOVES[1] and largest <= _TURN
+            if largest > _TWO_TURNS if in_radians else small and np.count_nonzero(moves) > 2:
+                raise InputError(
+                    f"{self.table.source}: expected angles in {stated}, found angles up to "
+                    f"{largest:.3g}, as of {other}; state inDegrees={header} in the header if they "
+                    f"are in {other}"
+                )
 
 
 #: Slack of instants relative to the time step, and of frequencies.
@@ -97,9 +86,6 @@ _SLACK = 1e-6
 #: a sine in each period is 22 % too large, 5 % through eight; in OpenSim-JAM's walk, accelerations
 #: with four are 11 % off in the root mean square, with two 30 times (docs/muscle_walks.md).
 _STEPS = 4.0
-#: Part of a motion beside its ends in which the filter distorts: periods of its cut-off frequency,
-#: and at least some instants.
-EDGE, _INSTANTS = 0.2, 3
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
@@ -111,8 +97,8 @@ def read_motion(
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
     found = CoordinateTable(table, system)
-    values = table.values.copy()
     found.check_angles()
+    values = table.values.copy()
     for name, k in found.columns.items():
         values[:, k] = found.in_si(name)
     missing = [name for name in settings.primary if name not in found.columns]
@@ -149,33 +135,6 @@ def read_motion(
         speeds[chosen],
         accelerations[chosen],
     )
-
-
-def filter_edge_notes(
-    table: MotionTable, time: FloatArray, settings: ComakSettings
-) -> tuple[str, ...]:
-    """Return a note for each end of the motion that is too near to the frames at times (N,) [s]."""
-    # Beyond an end, the filter has the mirror image about it, which has no acceleration there.
-    cutoff = settings.lowpass
-    if cutoff is None:
-        return ()
-    needed = max(EDGE / cutoff, _INSTANTS * float(np.diff(time).min()))
-    begin, end = float(table.time[0]), float(table.time[-1])
-    notes = []
-    for ahead, frames, key, better in (
-        (time - begin, "up to", "comak.start_s", begin + needed),
-        (end - time, "from", "comak.stop_s", end - needed),
-    ):
-        near = time[ahead < needed - _SLACK]
-        if len(near):
-            edge, instant = (begin, near[-1]) if frames == "up to" else (end, near[0])
-            notes.append(
-                f"{table.source}: expected rows for {needed:.3g} s before and after the walk, as "
-                f"the filter of {cutoff:g} Hz distorts accelerations at the ends of the "
-                f"motion, found an end at {edge:g} s: the frames {frames} {instant:.4g} s are "
-                f"doubtful; give a longer motion, or set {key} = {better:.4g}"
-            )
-    return tuple(notes)
 
 
 def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, FloatArray]:

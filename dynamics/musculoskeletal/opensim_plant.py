@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, PathGroup
@@ -13,16 +12,12 @@ from foundation.base.errors import InputError
 
 #: Step of the derivatives with respect to secondary coordinates [rad, m].
 _STEP = 1e-6
-#: Step of the derivatives with respect to their speeds [rad/s, m/s].
-_SPEED_STEP = 1e-4
-#: Step of the derivatives of arms [rad, m].
-_ARM_STEP = 1e-4
 #: Least moment arm, or force per newton, of a muscle that crosses a joint [m, 1].
 _CROSSING = 1e-9
 
 
 class OpenSimPlant:
-    """The plant of a model along a motion of all coordinates; see `plant.Plant`.
+    """The plant of a model along a motion of all coordinates.
 
     Muscles and contact must give the accelerations of primary and secondary coordinates.
     """
@@ -41,10 +36,12 @@ class OpenSimPlant:
                 "coordinates: expected either primary or secondary, found both for "
                 f"{', '.join(sorted(both))}"
             )
-        self.system, self.motion, self.balance = system, motion, balance
-        self.secondary, self.muscles = secondary, system.muscles
-        self.ligaments = system.ligaments
+        #: Motion of all coordinates; the values of secondary coordinates are a first guess.
+        self.motion = motion
+        self.system, self.balance, self.secondary = system, balance, secondary
+        self.muscles, self.ligaments = system.muscles, system.ligaments
         chosen = set(motion.index((*primary, *secondary)))
+        #: Names of the F primary and secondary coordinates, in the order of the model.
         self.free = tuple(n for k, n in enumerate(motion.names) if k in chosen)
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
         self._groups: list[tuple[PathGroup, list[int]]] = []
@@ -56,7 +53,7 @@ class OpenSimPlant:
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
+        """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
         needed = self._needed(frame, values, speeds)
         arms = self._on_free(frame, self.system.arms())
         return PlantForces(needed + arms @ self.system.tensions, arms)
@@ -70,7 +67,7 @@ class OpenSimPlant:
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return derivatives (F, S) by secondary coordinates [rad, m]; see `Plant.columns`.
+        """Return the derivative (F, S) of arms @ tensions (M,) - needed by the values [N m, N].
 
         By forward differences.
         """
@@ -108,12 +105,8 @@ class OpenSimPlant:
         motion = self.motion
         self.system.set(float(motion.time[frame]), motion.values[frame], motion.speeds[frame])
 
-    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Return False (N, S): the model holds for all values (N, S) [rad, m]."""
-        return np.zeros(values.shape, dtype=np.bool_)
-
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
-        """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
+        """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
         self._set(frame, values, np.zeros(len(self.secondary)))
         mass = self.system.mass()
         if self._moved is None:
@@ -121,63 +114,14 @@ class OpenSimPlant:
         return self._on_free(frame, self._on_free(frame, mass).T)
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return forces (M,) [N] by the fibres of the muscles; see `Plant.contractions`."""
+        """Return forces (M,) [N] by the fibres of muscles with rigid tendons at an instant."""
         return self.system.contractions(*self._coordinates(frame, values, speeds))
 
-    def ligament_paths(
-        self, frame: int, values: FloatArray, speeds: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return lengths (L,) [m], rates (L,) [m/s], and arms (F, L) [m, 1] of the ligaments.
-
-        At an instant, for secondary values and speeds (S,) [rad, m; per s].
-        """
-        self._set(frame, values, speeds)
-        lengths, rates, arms = self.system.ligament_paths()
-        return lengths, rates, arms[self._free]
-
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
-        """Return the tensions (L,) [N] of the ligaments; see `Plant.ligament_tensions`."""
-        lengths, rates, _ = self.ligament_paths(frame, values, speeds)
+        """Return the tensions (L,) [N] of the ligaments at an instant."""
+        self._set(frame, values, speeds)
+        lengths, rates, _ = self.system.ligament_paths()
         return self.ligaments.tensions(lengths, rates).tension
-
-    def arm_columns(
-        self, frame: int, values: FloatArray, speeds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return derivatives of arms of muscles (F, M, S) and ligaments (F, L, S) by the values.
-
-        At secondary values and speeds (S,) [rad, m; per s], by central differences [m, 1 per rad].
-        """
-        of_muscles = np.zeros((len(self.free), len(self.muscles.names), len(self.secondary)))
-        of_ligaments = np.zeros((len(self.free), len(self.ligaments.names), len(self.secondary)))
-        for group, places in self._path_groups(frame, values, speeds):
-            for k in places:
-                step = _ARM_STEP * (np.arange(len(values)) == k)
-                low = self._moved_arms(frame, values - step, speeds, group)
-                high = self._moved_arms(frame, values + step, speeds, group)
-                of_muscles[:, :, k] = (high[0] - low[0]) / (2.0 * _ARM_STEP)
-                of_ligaments[:, :, k] = (high[1] - low[1]) / (2.0 * _ARM_STEP)
-        return of_muscles, of_ligaments
-
-    def _moved_arms(
-        self, frame: int, moved: FloatArray, speeds: FloatArray, group: PathGroup
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the arms of muscles and ligaments (F, M), (F, L) of a group [m, 1]."""
-        self._set(frame, moved, speeds)
-        muscles, ligaments = self.system.group_arms(group)
-        return muscles[self._free], ligaments[self._free]
-
-    def speed_columns(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
-        """Return the derivative (F, S) of the needed forces by the secondary speeds.
-
-        By forward differences, at an instant and secondary values and speeds (S,) [rad, m; per s].
-        """
-        base = self._needed(frame, values, speeds)
-        columns = np.empty((len(self.free), len(self.secondary)))
-        for k in range(len(self.secondary)):
-            moved = speeds.copy()
-            moved[k] += _SPEED_STEP
-            columns[:, k] = (self._needed(frame, values, moved) - base) / _SPEED_STEP
-        return columns
 
     def _set(
         self,

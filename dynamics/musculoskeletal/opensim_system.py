@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.motion.c3d import is_c3d
-from dynamics.motion.motion_tables import write_motion_table
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
 from dynamics.musculoskeletal.plant import Contractions, LigamentSet, MuscleSet
 from foundation.base.checks import FloatArray
@@ -36,18 +34,16 @@ def opensim() -> Any:
         if "casadi" in sys.modules:
             raise InputError(
                 "opensim: expected a process without CasADi, found CasADi imported, but OpenSim "
-                "has another version of CasADi; use OpenSim in a separate process, or replay a "
-                "recorded plant"
+                "has another version of CasADi; use OpenSim in a separate process"
             ) from error
         if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
             raise InputError(
                 f"opensim: expected a package that Python imports, found an error: {error}; "
-                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]", '
-                "or replay a recorded plant"
+                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]"'
             ) from error
         raise InputError(
             "models in .osim files need OpenSim, which is not installed: install OpenSim with pip "
-            'install "knee-contact[opensim]", or replay a recorded plant'
+            'install "knee-contact[opensim]"'
         ) from error
     module.Logger.removeFileSink()
     module.Logger.setLevelString("Error")
@@ -68,21 +64,13 @@ def without_output() -> Iterator[None]:
         os.close(kept)
 
 
-#: Difference from a locked value that is that of rounding [rad, m].
-_SAME = 1e-3
 #: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
 HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
 
 
-def lock_notes(
-    locked: Mapping[str, float], solved: Collection[str], courses: Mapping[str, FloatArray]
-) -> tuple[str, ...]:
-    """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
-    kept = [
-        name
-        for name, at in locked.items()
-        if name in solved or np.abs(courses.get(name, np.zeros(0)) - at).max(initial=0.0) > _SAME
-    ]
+def lock_notes(locked: Collection[str], moved: Iterable[str]) -> tuple[str, ...]:
+    """Return a note on locked coordinates that settings or courses would move."""
+    kept = [name for name in dict.fromkeys(moved) if name in locked]
     if not kept:
         return ()
     return (
@@ -170,11 +158,7 @@ class OpenSimSystem:
                 if external_loads is not None:
                     self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
-                    data = self.external_loads.data_file
-                    if is_c3d(data):
-                        data = Path(folder) / "forces.sto"
-                        write_motion_table(data, self.external_loads.table)
-                    loads.setDataFileName(str(data))
+                    loads.setDataFileName(str(self.external_loads.data_file))
                     self._model.addModelComponent(loads)
                     self._loads = _members(loads)
                 state = self._model.initSystem()
@@ -340,6 +324,11 @@ class OpenSimSystem:
 
         return moved
 
+    def ligament_lengths(self) -> dict[str, float]:
+        """Return the length of the path of each ligament in the default pose [m], by name."""
+        self._model.realizePosition(self._state)
+        return {each.getName(): each.getLength(self._state) for each in self._ligaments}
+
     def _find_ligaments(self) -> list[Any]:
         kind = opensim().Blankevoort1991Ligament
         return [
@@ -479,17 +468,6 @@ class OpenSimSystem:
     def arms(self) -> FloatArray:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""
         return self._path_arms(self._paths)
-
-    def group_arms(self, group: PathGroup) -> tuple[FloatArray, FloatArray]:
-        """Return arms (n, M), (n, L) [m, 1] of muscles and ligaments; zero outside the group."""
-        paths = [self._paths[k] for k in group.muscles]
-        strands = [self._ligaments[k].getGeometryPath() for k in group.ligaments]
-        count = len(self.coordinates)
-        muscles = np.zeros((count, len(self._paths)))
-        ligaments = np.zeros((count, len(self._ligaments)))
-        muscles[:, group.muscles] = self._path_arms(paths)
-        ligaments[:, group.ligaments] = self._path_arms(strands)
-        return muscles, ligaments
 
     def _path_arms(self, paths: list[Any]) -> FloatArray:
         osim = opensim()

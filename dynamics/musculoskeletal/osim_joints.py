@@ -51,6 +51,11 @@ class Placement(NamedTuple):
         """Return the placement of a frame that `other` places in this frame."""
         return Placement(self.rotation @ other.rotation, self.rotation @ other.origin + self.origin)
 
+    def at(self, point: FloatArray) -> FloatArray:
+        """Return a point (3,) [m] of the frame in the body."""
+        found: FloatArray = self.rotation @ point + self.origin
+        return found
+
     @property
     def inverse(self) -> Placement:
         """Placement of the body in the frame."""

@@ -31,46 +31,32 @@ from dynamics.musculoskeletal.osim_xml import (
     NUMBER,
     NUMBERS,
     TEXT,
-    ObjectTable,
     OsimObject,
     Property,
     child_of,
-    read_apart,
     read_object,
 )
 from foundation.base.checks import FloatArray, check_in, check_number
 from foundation.base.errors import InputError
 
 _FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
-MESH = ObjectTable(
-    "Smith2018ContactMesh",
-    (
-        Property("location", "origin", NUMBERS, (0.0,) * 3),
-        Property("orientation", "angles", NUMBERS, (0.0,) * 3),
-        Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6),
-        Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5),
-        Property("thickness", "thickness", NUMBER, 0.005),
-        Property("use_variable_thickness", "measured", FLAG, False),
-        Property("min_thickness", "thinnest", NUMBER, 0.001),
-        Property("max_thickness", "thickest", NUMBER, 0.01),
-        Property("scale_factors", "scale", NUMBERS, (1.0,) * 3),
-        *read_apart("socket_frame", "mesh_file", "mesh_back_file"),
-    ),
-    details=frozenset(
-        {"components", "Appearance", "socket_scale_frame", "color", "display_preference"}
-    ),
+_MESH, _FORCE = "Smith2018ContactMesh", "Smith2018ArticularContactForce"
+_MESH_PROPERTIES = (
+    Property("location", "origin", NUMBERS, (0.0,) * 3),
+    Property("orientation", "angles", NUMBERS, (0.0,) * 3),
+    Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6),
+    Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5),
+    Property("thickness", "thickness", NUMBER, 0.005),
+    Property("use_variable_thickness", "measured", FLAG, False),
+    Property("min_thickness", "thinnest", NUMBER, 0.001),
+    Property("max_thickness", "thickest", NUMBER, 0.01),
+    Property("scale_factors", "scale", NUMBERS, (1.0,) * 3),
 )
-FORCE = ObjectTable(
-    "Smith2018ArticularContactForce",
-    (
-        Property("appliesForce", "applies", FLAG, True),
-        Property("min_proximity", "least_overlap", NUMBER, 0.0),
-        Property("max_proximity", "search_depth", NUMBER, 0.01),
-        Property("elastic_foundation_formulation", "law", TEXT, "linear"),
-        Property("use_lumped_contact_model", "lumped", FLAG, True),
-        *read_apart("socket_target_mesh", "socket_casting_mesh"),
-    ),
-    details=frozenset({"components"}),
+_FORCE_PROPERTIES = (
+    Property("min_proximity", "least_overlap", NUMBER, 0.0),
+    Property("max_proximity", "search_depth", NUMBER, 0.01),
+    Property("elastic_foundation_formulation", "law", TEXT, "linear"),
+    Property("use_lumped_contact_model", "lumped", FLAG, True),
 )
 
 
@@ -125,7 +111,7 @@ def read_contact(
     find_file: Callable[[str], Path],
 ) -> ArticularContact:
     """Return a contact from its force and the meshes of a model; `find_file` finds files."""
-    values = force.read(FORCE.properties)
+    values = force.read(_FORCE_PROPERTIES)
     law = check_in(f"{force.where}, elastic_foundation_formulation", values["law"], _FORMULATIONS)
     least, depth = values["least_overlap"], values["search_depth"]
     if least > 0.0:
@@ -154,14 +140,19 @@ def _read_mesh(
     if name not in meshes:
         known = f"a contact mesh among {', '.join(meshes)}"
         raise force.fault(socket, known, repr(force.text(socket)))
-    mesh = meshes[name]
+    return _contact_mesh(meshes[name], frames, find_file)
+
+
+def _contact_mesh(
+    mesh: OsimObject, frames: FrameTree, find_file: Callable[[str], Path]
+) -> ContactMesh:
     body, frame = frames.placed(mesh, "socket_frame")
-    values = mesh.read(MESH.properties)
+    values = mesh.read(_MESH_PROPERTIES)
     x, y, z = values["scale"].tolist()
     if not x * y * z:
         raise mesh.fault("scale_factors", "three factors other than 0", f"{x:g} {y:g} {z:g}")
     return ContactMesh(
-        name,
+        mesh.name,
         body,
         frame.after(Placement.of(values["angles"], values["origin"])),
         find_file(mesh.text("mesh_file")),
@@ -175,7 +166,7 @@ def _read_mesh(
 
 
 #: Sets with the elements that OpenSim does not know.
-_CONTACT_SETS = {"ContactGeometrySet": MESH, "ForceSet": FORCE}
+_CONTACT_SETS = {"ContactGeometrySet": _MESH, "ForceSet": _FORCE}
 _COUPLER = "CoordinateCouplerConstraint"
 #: Name of the far wrapping surface.
 _FAR = "far_away"
@@ -205,11 +196,13 @@ class OsimModel:
         return f"OsimModel({str(self.path)!r})"
 
     @cached_property
-    def _bodies(self) -> dict[str, OsimObject]:
+    def bodies(self) -> dict[str, OsimObject]:
+        """Bodies by name."""
         return {body.name: body for body in self._model.objects("BodySet")}
 
     @cached_property
-    def _frames(self) -> FrameTree:
+    def frames(self) -> FrameTree:
+        """Frames of the model."""
         return FrameTree(self._model)
 
     @cached_property
@@ -226,18 +219,28 @@ class OsimModel:
         """Articular contacts that the model applies."""
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            read_contact(force, meshes, self._frames, self._geometry)
-            for force in self._model.objects("ForceSet", FORCE.tag)
-            if force.boolean("appliesForce", True)
+            read_contact(force, meshes, self.frames, self._geometry)
+            for force in self.forces(_FORCE)
         )
 
+    @property
+    def contact_meshes(self) -> tuple[ContactMesh, ...]:
+        """Contact meshes of the model."""
+        return tuple(_contact_mesh(mesh, self.frames, self._geometry) for mesh in self._meshes())
+
+    def forces(self, tag: str | None = None) -> Iterator[OsimObject]:
+        """Yield the forces that the model applies, of a class if stated."""
+        for force in self._model.objects("ForceSet", tag):
+            if force.boolean("appliesForce", True):
+                yield force
+
     def _meshes(self) -> Iterator[OsimObject]:
-        return self._model.objects("ContactGeometrySet", MESH.tag)
+        return self._model.objects("ContactGeometrySet", _MESH)
 
     @property
     def mass(self) -> float:
         """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
-        return sum(body.number("mass", 0.0) for body in self._bodies.values())
+        return sum(body.number("mass", 0.0) for body in self.bodies.values())
 
     @property
     def gravity(self) -> FloatArray:
@@ -250,7 +253,7 @@ class OsimModel:
         found = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                joint = read_joint(element, self._frames)
+                joint = read_joint(element, self.frames)
                 _ = joint.default_placement
                 found.append(joint)
         return tuple(found)
@@ -272,17 +275,15 @@ class OsimModel:
     def viscosities(self) -> dict[str, float]:
         """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name."""
         found: dict[str, float] = {}
-        for spring in self._model.objects("ForceSet", "SpringGeneralizedForce"):
-            if spring.boolean("appliesForce", True):
-                coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
-                found[coordinate] = found.get(coordinate, 0.0) + value
+        for spring in self.forces("SpringGeneralizedForce"):
+            coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
+            found[coordinate] = found.get(coordinate, 0.0) + value
         return found
 
     @property
     def reserves(self) -> dict[str, float]:
         """Forces [N m, N] of actuators of coordinates that the model applies, as of the trunk."""
-        forces = self._model.objects("ForceSet")
-        return reserves_in(each for each in forces if each.boolean("appliesForce", True))
+        return reserves_in(self.forces())
 
     @property
     def contact_mesh_files(self) -> tuple[str, ...]:
@@ -320,29 +321,20 @@ class OsimModel:
         return chain
 
     def notes(self, free: Collection[str]) -> tuple[str, ...]:
-        """Return what the model states that is not taken into account, by free coordinates.
+        """Return a note on constraints that are not taken into account, by free coordinates.
 
         OpenSim-JAM drops a coupler whose dependent coordinate is prescribed.
         """
-        notes = [
-            f"{found.where}: ignored properties: {', '.join(unknown)}; since 2020, no {table.tag} "
-            "of OpenSim-JAM has these properties"
-            for table, found in (
-                *((FORCE, force) for force in self._model.objects("ForceSet", FORCE.tag)),
-                *((MESH, mesh) for mesh in self._meshes()),
-            )
-            if (unknown := table.unknown(found))
-        ]
         left_out = [
             constraint.name or constraint.tag
             for constraint in self._enforced()
             if not _couples(constraint) or constraint.text("dependent_coordinate_name") in free
         ]
-        if left_out:
-            notes.append(
-                f"{self.path.name}: motion and forces ignore the constraints {', '.join(left_out)}"
-            )
-        return tuple(notes)
+        if not left_out:
+            return ()
+        return (
+            f"{self.path.name}: motion and forces ignore the constraints {', '.join(left_out)}",
+        )
 
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
         """Return the model without articular contact, as XML text."""
@@ -350,11 +342,10 @@ class OsimModel:
         # until 2021. Since then OpenSim no longer adjusts the points where such a path touches the
         # surface; a second surface, tiny and a kilometre away, makes OpenSim adjust the points.
         root = copy.deepcopy(self._root)
-        contact = {table.tag for table in _CONTACT_SETS.values()}
-        for name in _CONTACT_SETS:
+        for name, tag in _CONTACT_SETS.items():
             objects = root.find(f"Model/{name}/objects")
             if objects is not None:
-                objects[:] = [element for element in objects if element.tag not in contact]
+                objects[:] = [element for element in objects if element.tag != tag]
         if single_wraps_slide:
             _add_far_surface(root)
         return ET.tostring(root, encoding="unicode")

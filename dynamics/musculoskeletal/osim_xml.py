@@ -9,7 +9,6 @@ import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,14 +170,14 @@ class OsimObject:
 
     def read(self, properties: Iterable[Property]) -> dict[str, Any]:
         """Return the values of properties by the names of their fields."""
-        return {p.field: p.read(self, p.tag, p.default) for p in properties if p.field}
+        return {p.field: p.read(self, p.tag, p.default) for p in properties}
 
 
 class Property(NamedTuple):
     """A property of an OpenSim object."""
 
     tag: str
-    #: Name of the value in `OsimObject.read`; empty for a property that the caller reads.
+    #: Name of the value in `OsimObject.read`.
     field: str
     #: Reader: a method of `OsimObject`.
     read: Callable[[OsimObject, str, Any], Any]
@@ -186,38 +185,11 @@ class Property(NamedTuple):
     default: Any
 
 
-def read_apart(*tags: str) -> tuple[Property, ...]:
-    """Return properties that the caller reads, by tag."""
-    return tuple(Property(tag, "", OsimObject.text, "") for tag in tags)
-
-
 #: Readers of properties, by what the properties state.
 TEXT, LAST_NAME, NAMES = OsimObject.text, OsimObject.last_name, OsimObject.names
 NUMBER, NUMBERS, INTEGER = OsimObject.number, OsimObject.numbers, OsimObject.integer
 OPTIONAL, DEGREES = OsimObject.optional, OsimObject.radians
 FLAG, FILE = OsimObject.boolean, OsimObject.path
-
-
-class ObjectTable(NamedTuple):
-    """What an object of OpenSim-JAM can state."""
-
-    #: Class of the object in OpenSim-JAM.
-    tag: str
-    #: Properties that are read.
-    properties: tuple[Property, ...]
-    #: Tags that change no result: folders, details of solvers, appearance.
-    details: frozenset[str] = frozenset()
-    #: Tags of requests that are not carried out.
-    not_done: frozenset[str] = frozenset()
-
-    @property
-    def known(self) -> frozenset[str]:
-        """All tags of the object."""
-        return self.details | self.not_done | {each.tag for each in self.properties}
-
-    def unknown(self, found: OsimObject) -> list[str]:
-        """Return the tags of an object that no object of its class has."""
-        return [child.tag for child in found.element if child.tag not in self.known]
 
 
 _POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
@@ -305,39 +277,3 @@ def child_of(parent: ET.Element, tag: str, name: str | None = None) -> ET.Elemen
 def write_xml(root: ET.Element, path: str | Path) -> None:
     """Write an XML file."""
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-
-
-#: Texts of a setting that requests nothing.
-_OFF = ("", "false", "0", "unassigned")
-
-
-def read_tool(path: str | Path, table: ObjectTable) -> OsimObject:
-    """Return the settings of a tool; refuse those of another one."""
-    return read_object(path, "settings", table.tag)
-
-
-def settings_notes(tool: OsimObject, *tables: ObjectTable) -> tuple[str, ...]:
-    """Return notes on settings of a tool and inner objects: unknown, or not carried out."""
-    own, *inner = tables
-    objects = [(tool, own), *((found, t) for t in inner for found in tool.below(t.tag))]
-    notes = [
-        f"{tool.where}: unknown setting {_alike(tag, table)}"
-        for found, table in objects
-        for tag in table.unknown(found)
-    ]
-    idle = [e.tag for e in tool.element if e.tag in own.not_done and _requests(e)]
-    if idle:
-        notes.append(f"{tool.where}: ignored settings: {', '.join(idle)}")
-    return tuple(notes)
-
-
-def _alike(tag: str, table: ObjectTable) -> str:
-    alike = get_close_matches(tag, sorted(table.known), n=1)
-    return f"{tag}; did you mean {alike[0]}?" if alike else tag
-
-
-def _requests(element: ET.Element) -> bool:
-    """Return whether a setting requests something."""
-    if element.find("objects") is not None:
-        return element.find("objects/*") is not None
-    return (element.text or "").strip().lower() not in _OFF

@@ -1,20 +1,19 @@
-"""The multibody system that muscles, ligaments and external loads act on, without its contact.
+"""Values of a plant: the multibody system that muscles and external loads act on, without contact.
 
-A plant answers for one instant of a motion: which generalised forces the free coordinates need
-beyond those of ligaments, springs, gravity and external loads, and what a newton in each muscle
-contributes. Primary and prescribed coordinates follow the motion; secondary coordinates, in which
-the joint surfaces touch, are the argument. Tendons are rigid, so that the fibres follow from the
-coordinates, and activations follow their controls without delay.
+A plant (`opensim_plant.OpenSimPlant`) answers for one instant of a motion: which generalised forces
+the free coordinates need beyond those of ligaments, springs, gravity and external loads, and what a
+newton in each muscle contributes. Primary and prescribed coordinates follow the motion; secondary
+coordinates, in which the joint surfaces touch, are the argument. Tendons are rigid, so that the
+fibres follow from the coordinates, and activations follow their controls without delay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
@@ -81,27 +80,6 @@ class LigamentSet:
             (np.where(taut, k * slope, 0.0) + growing) / self.slack_length,
             resisting / self.slack_length,
         )
-
-    def scaled(
-        self,
-        *,
-        stiffness: ArrayLike | None = None,
-        slack_length: ArrayLike | None = None,
-    ) -> Self:
-        """Return ligaments with a factor, or factors (L,), of stiffness and slack length [1]."""
-        factors = {"stiffness": stiffness, "slack_length": slack_length}
-        changed = {}
-        for name, factor in factors.items():
-            if factor is None:
-                continue
-            array = check_array(f"factor of {name}", factor, at_least=0.0)
-            if array.shape not in ((), (len(self.names),)):
-                raise InputError(
-                    f"factor of {name}: expected one number or {len(self.names)}, found shape "
-                    f"{array.shape}"
-                )
-            changed[name] = getattr(self, name) * array
-        return replace(self, **changed)
 
 
 #: Values of all coordinates and their derivatives.
@@ -217,107 +195,10 @@ class Contractions(NamedTuple):
     damping: FloatArray
 
 
-class Plant(Protocol):
-    """A multibody system along a motion."""
-
-    @property
-    def motion(self) -> CoordinateMotion:
-        """Motion of all coordinates; the values of secondary coordinates are a first guess."""
-        ...
-
-    @property
-    def free(self) -> tuple[str, ...]:
-        """Names of the F primary and secondary coordinates, in the order of the model."""
-        ...
-
-    @property
-    def secondary(self) -> tuple[str, ...]:
-        """Names of the S secondary coordinates."""
-        ...
-
-    @property
-    def muscles(self) -> MuscleSet:
-        """The M muscles."""
-        ...
-
-    @property
-    def ligaments(self) -> LigamentSet:
-        """The L ligaments."""
-        ...
-
-    def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
-        ...
-
-    def columns(
-        self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
-    ) -> FloatArray:
-        """Return the derivative (F, S) of arms @ tensions (M,) - needed by the values [N m, N]."""
-        ...
-
-    def mass(self, frame: int, values: FloatArray) -> FloatArray:
-        """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
-        ...
-
-    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return forces (M,) [N] by the fibres of muscles with rigid tendons at an instant."""
-        ...
-
-    def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
-        """Return the tensions (L,) [N] of the ligaments at an instant."""
-        ...
-
-    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Return whether values (N, S) [rad, m] of N frames are outside its range."""
-        ...
-
-
 #: Step of the derivatives [rad, m] and of those by speeds [rad/s, m/s].
 _STEP, _SPEED_STEP = 1e-6, 1e-4
 #: Change of a length, relative to the step, below which a muscle does not follow the step.
 _CROSSING = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class MuscleDrive:
-    """Activations [1], or forces [N], NaN where activations pull, (N, M) of muscles at N frames."""
-
-    #: Activations (N, M) [1].
-    activations: FloatArray
-    #: Forces [N], NaN where a muscle pulls by its activation (N, M).
-    forces: FloatArray
-
-    def __post_init__(self) -> None:
-        activations = check_array("activations", self.activations, (None, None))
-        forces = np.array(self.forces, dtype=np.float64)
-        if forces.shape != activations.shape:
-            raise InputError(
-                f"forces: expected the shape {activations.shape} of the activations, found "
-                f"{forces.shape}"
-            )
-        if activations.size and not 0.0 <= activations.min() <= activations.max() <= 1.0:
-            raise InputError(
-                "activations: expected numbers within 0 and 1, found "
-                f"{activations.min():g} to {activations.max():g}"
-            )
-        object.__setattr__(self, "activations", activations)
-        object.__setattr__(self, "forces", forces)
-
-    @classmethod
-    def of_forces(cls, forces: FloatArray) -> Self:
-        """Return the drive of forces (N, M) [N]."""
-        return cls(np.zeros_like(forces), forces)
-
-    def tensions(
-        self, plant: Plant, frame: int, values: FloatArray, speeds: FloatArray
-    ) -> FloatArray:
-        """Return forces (M,) [N] at secondary values and speeds (S,); no muscle pushes."""
-        forces = self.forces[frame]
-        if not np.isnan(forces).any():
-            return forces
-        active, passive, damping = plant.contractions(frame, values, speeds)
-        pulled = np.maximum(self.activations[frame] * active + passive + damping, 0.0)
-        return np.where(np.isnan(forces), pulled, forces)
 
 
 class LengthDerivatives(NamedTuple):
@@ -377,7 +258,7 @@ class SimulatedFrames:
     #: Secondary coordinates and their speeds (N, S) [rad, m; per s].
     values: FloatArray
     speeds: FloatArray
-    #: Activations (N, M) [1]; zero for muscles with given forces.
+    #: Activations (N, M) [1].
     activations: FloatArray
     #: Muscle forces (N, M) [N].
     muscle_forces: FloatArray

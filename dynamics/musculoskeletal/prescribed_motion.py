@@ -1,4 +1,4 @@
-"""What a forward simulation prescribes: courses of coordinates, muscles and loads; its settings."""
+"""What a forward simulation prescribes: courses of coordinates and loads; its settings."""
 
 from __future__ import annotations
 
@@ -20,21 +20,16 @@ from dynamics.musculoskeletal.osim_xml import (
     FILE,
     NAMES,
     OPTIONAL,
-    ObjectTable,
     OsimObject,
     Property,
-    read_apart,
-    read_tool,
-    settings_notes,
+    read_object,
 )
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleDrive, MuscleSet, index_of
+from dynamics.musculoskeletal.plant import CoordinateMotion, index_of
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 
 #: Slack of the last instant, relative to the time step.
 _SLACK = 1e-6
-#: Kinds of columns of muscle inputs; without activation dynamics, a control is an activation.
-_CONTROLS, _FORCE = ("control", "activation"), "force"
 
 
 class Course(NamedTuple):
@@ -74,9 +69,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
             f"{table.source}: expected columns of coordinates of the model, found "
             f"{', '.join(table.names)}"
         )
-    courses = {name: Course(table.time, found.in_si(name)) for name in found.columns}
-    found.check_angles()
-    return courses
+    return {name: Course(table.time, found.in_si(name)) for name in found.columns}
 
 
 def prescribe_motion(
@@ -110,8 +103,8 @@ def instants(
     ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
     if not ends and (start is None or stop is None):
         raise InputError(
-            "time: expected start and stop, or a course over time of a coordinate, a muscle or a "
-            "load, found none"
+            "time: expected start and stop, or a course over time of a coordinate or a load, found "
+            "none"
         )
     first = min(ends) if start is None else start
     last = max(ends) if stop is None else stop
@@ -119,57 +112,6 @@ def instants(
     if count < 1:
         raise InputError(f"time: expected stop after start, found {first:g} to {last:g} s")
     return first + step * np.arange(count + 1.0)
-
-
-def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
-    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N]."""
-    table = read_course_table(path)
-    for name in table.names:
-        if name.rpartition("_")[2] not in (*_CONTROLS, _FORCE):
-            raise InputError(
-                f"{path}: expected columns that end in _control, _activation or _force, found "
-                f"{name!r}"
-            )
-    return {n: Course(table.time, table.values[:, k]) for k, n in enumerate(table.names)}
-
-
-def drive_muscles(
-    muscles: MuscleSet,
-    courses: Mapping[str, Course],
-    activation: float | None,
-    time: FloatArray,
-    *,
-    fibre_forces: bool = True,
-) -> MuscleDrive:
-    """Return the drive of muscles at times (N,) [s]; those without a course have the activation."""
-    constant = muscles.bounds[0] if activation is None else activation
-    activations = np.full((len(time), len(muscles.names)), constant)
-    forces = np.full_like(activations, np.nan)
-    if activation is not None and not fibre_forces:
-        forces[:] = activation * muscles.max_force
-    found: dict[tuple[str, str], str] = {}
-    for column, course in courses.items():
-        path, _, kind = column.rpartition("_")
-        name = path.rsplit("/", 1)[-1]
-        if name not in muscles.names:
-            raise InputError(
-                f"muscle inputs, {column}: expected a muscle of the model, found none of that "
-                f"name; the model has {', '.join(muscles.names)}"
-            )
-        first = found.setdefault((name, kind), column)
-        if first != column:
-            raise InputError(
-                f"muscle inputs: expected one column {name}_{kind}, found {first} and {column}; "
-                "leave one of them out"
-            )
-        k = muscles.names.index(name)
-        if kind == _FORCE:
-            forces[:, k] = course.at(time)
-        else:
-            activations[:, k] = course.at(time)
-            if (name, _FORCE) not in found:
-                forces[:, k] = np.nan  # An activation of its own acts on the fibres.
-    return MuscleDrive(activations, forces)
 
 
 class BodyForce(NamedTuple):
@@ -215,25 +157,9 @@ _SETTINGS = (
 _FILES = (
     Property("model_file", "model", FILE, None),
     Property("prescribed_coordinates_file", "prescribed", FILE, None),
-    Property("actuator_input_file", "muscles", FILE, None),
     Property("external_loads_file", "external_loads", FILE, None),
 )
-_FLAGS = read_apart(*_FIBRES)
-_TOOL = ObjectTable(
-    "ForsimTool",
-    (*_SETTINGS, *_FILES, *_FLAGS),
-    details=frozenset({
-        "results_directory", "results_file_basename", "minimum_time_step", "maximum_time_step",
-        "integrator_accuracy", "internal_step_limit", "equilibrate_muscles", "geometry_folder",
-        "use_visualizer", "verbose",
-        # Activations follow the controls at once, so that none is left over from the default.
-        "override_default_muscle_activation",
-        # Tendons are rigid, and activations follow their controls at once; with older names.
-        "use_activation_dynamics", "ignore_activation_dynamics", "use_tendon_compliance",
-        "ignore_tendon_compliance",
-    }),
-    not_done=frozenset({"AnalysisSet"}),
-)  # fmt: skip
+_TOOL = "ForsimTool"
 
 
 @dataclass(frozen=True)
@@ -242,15 +168,14 @@ class ForwardSettings:
 
     #: Coordinates that forces move; all others are prescribed or keep the default of the model.
     secondary: tuple[str, ...]
-    #: First and last instant [s]; by default those of the courses of coordinates, muscles, loads.
+    #: First and last instant [s]; by default those of the courses of coordinates and loads.
     start: float | None = None
     stop: float | None = None
     #: Time step [s].
     step: float = _STEP
-    #: Activation of the muscles that have no course of their own [1]; None without control, for
-    #: the least activation of each muscle.
+    #: Activation of the muscles [1]; None without control, for the least activation of each muscle.
     activation: float | None = _ACTIVATION
-    #: Whether these muscles pull as length and velocity of their fibres allow, or by activation
+    #: Whether muscles pull as length and velocity of their fibres allow, or by activation
     #: times largest force.
     fibre_forces: bool = True
 
@@ -272,29 +197,27 @@ class ForwardFiles:
     model: Path
     #: Courses of prescribed coordinates.
     prescribed: Path | None
-    #: Courses of activations and forces of muscles.
-    muscles: Path | None
     #: Further forces on bodies.
     external_loads: Path | None
 
 
 def read_forward_tool(path: str | Path) -> OsimObject:
     """Return the settings of a ForsimTool as XML; errors as of `read_forward_settings`."""
-    return read_tool(path, _TOOL)
+    return read_object(path, "settings", _TOOL)
 
 
-def read_forward_settings(
-    path: str | Path,
-) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
-    """Read a ForsimTool of OpenSim-JAM: settings, files, and notes on what is not carried out."""
+def read_forward_settings(path: str | Path) -> tuple[ForwardSettings, ForwardFiles]:
+    """Read a ForsimTool of OpenSim-JAM: settings and files."""
     tool = read_forward_tool(path)
+    if tool.path("actuator_input_file") is not None:
+        wanted = "no file, as all muscles have one activation (constant_muscle_control)"
+        raise tool.fault("actuator_input_file", wanted, tool.text("actuator_input_file"))
     files = ForwardFiles(**tool.read(_FILES))
     if files.model is None:
         raise tool.fault("model_file", "a file", "none")
     values = tool.read(_SETTINGS)
     values["step"] = _STEP if values["step"] is None else values["step"]
-    settings = ForwardSettings(fibre_forces=_requested(tool, *_FIBRES), **values)
-    return settings, files, settings_notes(tool, _TOOL)
+    return ForwardSettings(fibre_forces=_requested(tool, *_FIBRES), **values), files
 
 
 def _requested(tool: OsimObject, name: str, opposite: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dynamics.core.problem import AXIAL, PRESCRIBED, QUASI_STATIC
+from dynamics.core.problem import AXIAL, PRESCRIBED
 from dynamics.core.rosenbrock import (
     EVALUATIONS,
     Integration,
@@ -29,7 +29,7 @@ class SimulationError(RuntimeError):
 
 
 class KneeEquations:
-    """M y' = f(t, y) of the knee in the simulator; in C in `dynamics.core`."""
+    """y' = f(t, y) of the knee in the simulator; in C in `dynamics.core`."""
 
     # The state has displacements from a reference pose and rates [rad, m, s], so that a relative
     # tolerance refers to the excursions of the knee. `progress` is called with the time [s] of
@@ -60,15 +60,9 @@ class KneeEquations:
         return tuple(n for n, role in zip(COORDINATES, roles, strict=True) if role != PRESCRIBED)
 
     @property
-    def inertial(self) -> tuple[str, ...]:
-        """Free coordinates with a rate in the state, in the order of the state."""
-        roles = dict(zip(COORDINATES, self.problem.roles, strict=True))
-        return tuple(name for name in self.free if roles[name] != QUASI_STATIC)
-
-    @property
     def size(self) -> int:
         """Number of components of the state."""
-        return len(self.free) + len(self.inertial)
+        return 2 * len(self.free)
 
     def coordinates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the pose coordinates (6,) [rad, m] of a state (n,)."""
@@ -95,11 +89,6 @@ class KneeEquations:
         """Return f (n,) and its derivatives by state (n, n) and time (n,) [rad, m, s]."""
         state = np.ascontiguousarray(state)
         return self.problem.equations(time, state, *self._at_state(time, state)[1:])
-
-    def rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rates (n,) [rad, m, s] at a state (n,), implicitly where quasi-static."""
-        _, wrench, by_pose = self._at_state(time, state)
-        return self.problem.rates(np.array([time]), state[None], wrench, by_pose)[0]
 
     def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynamics.core import rosenbrock
 from dynamics.protocol import ContactModel, describe_pose, in_library
@@ -21,10 +20,10 @@ from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.variation import scaled_loads
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.checks import FloatArray, check_array, check_count, check_number
+from foundation.base.checks import FloatArray, check_count, check_number
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
-from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
+from foundation.base.loads import COMPARTMENTS, total_loads
 from foundation.base.pose import COORDINATES, Pose
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import beyond
@@ -39,11 +38,11 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     knee = in_library(equations.model)
     if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
-        values, rates, flags = _compiled(equations, knee, times, states, poses)
+        values, flags = _compiled(equations, knee, times, states, poses)
     else:
-        names, values, rates, flags = _called(equations, times, states)
+        names, values, flags = _called(equations, times, states)
     parts = scaled_loads(values, equations.problem.factor)
-    prescribed[:, columns] = rates[:, : len(columns)]
+    prescribed[:, columns] = states[:, len(columns) :]
     return {
         "poses": poses,
         "rates": prescribed,
@@ -61,38 +60,31 @@ def _compiled(
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
-) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
-    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), rates (N, F), and flags."""
-    problem, free = equations.problem, len(equations.free)
-    moving = states.shape[1] == 2 * free  # the states of full dynamics end with the rates
-    _, (x, loads, *slopes) = knee.packed.loads(poses + problem.offset, 0 if moving else 1)
-    rates = states[:, free:]
-    if slopes:
-        wrenches, (by_part,) = loads[:, 0, WRENCH] + loads[:, 1, WRENCH], slopes
-        rates = problem.rates(times, states, wrenches, by_part[:, 0] + by_part[:, 1])
+) -> tuple[FloatArray, list[tuple[float, Flag]]]:
+    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), and flags."""
+    _, (x, loads) = knee.packed.loads(poses + equations.problem.offset, 0)
     rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
     if knee.outside == "clamp":
         of_rows = knee.flags_of(x[rows], loads[rows])
     else:  # the model warns or raises
         of_rows = [equations.contact(times[k], states[k]).flags for k in rows]
     pairs = zip(times[rows].tolist(), of_rows, strict=True)
-    return loads, rates, [(time, flag) for time, own in pairs for flag in own]
+    return loads, [(time, flag) for time, own in pairs for flag in own]
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
-) -> tuple[tuple[str, ...], FloatArray, FloatArray, list[tuple[float, Flag]]]:
+) -> tuple[tuple[str, ...], FloatArray, list[tuple[float, Flag]]]:
     """As `_compiled`, for a model in Python; the names of its compartments come first."""
     names: tuple[str, ...] = COMPARTMENTS
-    values, rates = [], np.empty_like(states)
+    values = []
     flags: list[tuple[float, Flag]] = []
-    for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
+    for now, state in zip(times.tolist(), states, strict=True):
         loads = equations.contact(now, state)
-        rates[k] = equations.rates(now, state)
         values.append(loads.values)
         names = loads.compartments
         flags += [(now, flag) for flag in loads.flags]
-    return names, np.array(values), rates, flags
+    return names, np.array(values), flags
 
 
 def counted_flags(flags: Sequence[tuple[float, Flag]]) -> tuple[CountedFlag, ...]:
@@ -111,7 +103,8 @@ DEFAULT_RTOL = 1e-4
 DEFAULT_ATOL = (1e-6, 1e-6, 1e-7, 1e-8, 1e-7)
 #: Absolute tolerances of the rates [rad/s, rad/s, m/s, m/s, m/s].
 DEFAULT_RATE_ATOL = (1e-3, 1e-3, 1e-4, 1e-5, 1e-4)
-#: Largest step as a share of a cycle.
+#: Largest step as a share of a cycle, so that no step skips a feature of the waveforms and values
+#: between steps are as accurate as those at the steps.
 LARGEST_STEP = 0.01
 # Displacement from the start beyond which a knee counts as dislocated [rad, rad, m, m, m].
 _DISLOCATED = (0.8, 1.2, 0.05, 0.03, 0.05)
@@ -134,18 +127,16 @@ def simulate(
     cycles: int = 1,
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
-    atol: ArrayLike | None = None,
     initial: Pose | None = None,
     start: Pose | None = None,
-    max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Simulate the knee over whole gait cycles and return the last cycle.
 
     Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
     Jacobian can take steps longer than the contact oscillation. The Rosenbrock method (Hairer &
-    Wanner 1996, section IV.7) needs one Jacobian and no iteration per step, and also solves for
-    quasi-static coordinates without damping; with a `ContactSurrogate` it runs in C alone.
+    Wanner 1996, section IV.7) needs one Jacobian and no iteration per step; with a
+    `ContactSurrogate` it runs in C alone.
     Multistep methods are unstable near the imaginary axis and take smaller steps.
 
     Parameters
@@ -161,18 +152,13 @@ def simulate(
     samples : int
         Number of reported instants over the last cycle, both ends included; >= 2.
     rtol : float
-        Relative tolerance of each step [1], relative to the displacements from the initial pose.
-    atol : (n,) array_like, optional
-        Absolute tolerances of the state [rad, m, s] (`KneeEquations`); by default `DEFAULT_ATOL`
-        and `DEFAULT_RATE_ATOL` in proportion to `rtol`.
+        Relative tolerance of each step [1], relative to the displacements from the initial pose;
+        the absolute ones are `DEFAULT_ATOL` and `DEFAULT_RATE_ATOL` in proportion.
     initial : Pose, optional
         Exact pose at the start, at rest; prescribed coordinates must equal those of the cycle. By
         default the static equilibrium under the loads at the start, moving as the inputs change.
     start : Pose, optional
         Start of the search for the equilibrium; by default the neutral pose of the simulator.
-    max_step : float, optional
-        Largest step [s]; by default a hundredth of the period, so that no step skips a feature of
-        the waveforms and values between steps are as accurate as those at the steps.
     progress : callable, optional
         Called after every step with the completed share of the simulation, 0 to 1; for an
         integration in C only at the end.
@@ -193,8 +179,8 @@ def simulate(
     end = cycles * cycle.period
     report = None if progress is None else lambda now: progress(now / end)
     ready = prepared(
-        model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, atol=atol,
-        initial=initial, start=start, max_step=max_step, progress=report,
+        model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, initial=initial,
+        start=start, progress=report,
     )  # fmt: skip
     equations, limits, state, times, percent = ready
     started = time.perf_counter()
@@ -234,28 +220,22 @@ def prepared(
     cycles: int = 1,
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
-    atol: ArrayLike | None = None,
     initial: Pose | None = None,
     start: Pose | None = None,
-    max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Prepared:
-    """Return what `simulate` integrates, from the same arguments; `atol` is (n,) [rad, m, s]."""
-    if max_step is None:
-        max_step = LARGEST_STEP * cycle.period
+    """Return what `simulate` integrates, from the same arguments."""
     check_count("cycles", cycles)
     check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
-    check_number("max_step", max_step, above=0.0, unit="s")
     first = _initial_pose(model, simulator, cycle, initial, start)
     equations = KneeEquations(model, simulator, cycle, first, progress)
     state = np.zeros(equations.size)
     if initial is None:
-        rates = dict(zip(equations.free, equations.resting_rates(0.0, state), strict=True))
-        state[len(equations.free) :] = [rates[name] for name in equations.inertial]
+        state[len(equations.free) :] = equations.resting_rates(0.0, state)
     percent = np.linspace(0.0, 100.0, samples)
     times = np.minimum(cycles * cycle.period, (cycles - 1 + 1e-2 * percent) * cycle.period)
-    limits = _limits(equations, rtol, atol, max_step, cycles)
+    limits = _limits(equations, rtol, LARGEST_STEP * cycle.period, cycles)
     return Prepared(equations, limits, state, times, percent)
 
 
@@ -302,20 +282,17 @@ def gait(
 
 
 def _limits(
-    equations: KneeEquations, rtol: float, atol: ArrayLike | None, max_step: float, cycles: int
+    equations: KneeEquations, rtol: float, max_step: float, cycles: int
 ) -> rosenbrock.Limits:
     """Return tolerances and bounds of an integration."""
 
-    def chosen(values: tuple[float, ...], names: tuple[str, ...]) -> list[float]:
-        return [v for v, name in zip(values, FREE_COORDINATES, strict=True) if name in names]
+    def chosen(values: tuple[float, ...]) -> FloatArray:
+        free = equations.free
+        return np.array([v for v, n in zip(values, FREE_COORDINATES, strict=True) if n in free])
 
-    if atol is None:
-        default = chosen(DEFAULT_ATOL, equations.free)
-        default += chosen(DEFAULT_RATE_ATOL, equations.inertial)
-        atol = np.array(default) * rtol / DEFAULT_RTOL
-    tolerances = check_array("atol", atol, (equations.size,), above=0.0)
-    size = np.array(chosen(_DISLOCATED, equations.free))
-    return rosenbrock.Limits(float(rtol), tolerances, size, float(max_step), _MOST_STEPS * cycles)
+    atol = np.concatenate([chosen(DEFAULT_ATOL), chosen(DEFAULT_RATE_ATOL)]) * rtol / DEFAULT_RTOL
+    most = _MOST_STEPS * cycles
+    return rosenbrock.Limits(float(rtol), atol, chosen(_DISLOCATED), max_step, most)
 
 
 def _initial_pose(

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dynamics.core.problem import INERTIAL, INPUTS, PRESCRIBED, QUASI_STATIC, Problem
+from dynamics.core.problem import INERTIAL, INPUTS, PRESCRIBED, Problem
 from dynamics.ligaments.bundles import Ligament, pack
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
@@ -32,9 +32,6 @@ FREE_COORDINATES = COORDINATES[1:]
 FREE = slice(1, 6)
 #: Names of the applied loads with units, in order.
 APPLIED_COLUMNS = ("axial_force_N", "ap_force_N", "internal_torque_Nm", "adduction_torque_Nm")
-
-#: Coordinates that contact holds; quasi-static in reduced dynamics.
-REDUCED = ("adduction", "superior", "lateral")
 _INERTIAS = (
     "adduction_inertia", "rotation_inertia", "anterior_mass", "superior_mass", "lateral_mass",
 )  # fmt: skip
@@ -109,9 +106,6 @@ class KneeSimulator:
         passive motion of a natural knee over flexion.
     ligaments : tuple of Ligament
         Tension-only bundles between femur and tibia.
-    quasi_static : tuple of str
-        Free coordinates without inertia; their damping remains. By default none (full dynamics);
-        with `REDUCED` only AP translation and rotation have inertia.
     """
 
     adduction_inertia: float = 0.03
@@ -134,7 +128,6 @@ class KneeSimulator:
     anterior_offset: float = 0.0
     neutral: Pose | ReferencePath = field(default_factory=Pose)
     ligaments: tuple[Ligament, ...] = ()
-    quasi_static: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -144,12 +137,6 @@ class KneeSimulator:
                 check_number(name, value, at_least=-0.1, at_most=0.1, unit="m")
             elif name.endswith(("_damping", "_stiffness", "_gap")):
                 check_number(name, value, at_least=0.0)
-        unknown = [name for name in self.quasi_static if name not in FREE_COORDINATES]
-        if unknown:
-            raise InputError(
-                f"quasi_static: expected coordinates of {', '.join(FREE_COORDINATES)}, found "
-                f"{unknown[0]!r}"
-            )
         for each in self.ligaments:
             if not isinstance(each, Ligament):
                 raise InputError(f"ligaments: expected Ligament values, found {each!r}")
@@ -195,10 +182,7 @@ class KneeSimulator:
         factor : float
             Factor on the contact loads [1].
         """
-        free = [QUASI_STATIC if n in self.quasi_static else INERTIAL for n in COORDINATES]
-        roles = [
-            PRESCRIBED if n in prescribed else r for n, r in zip(COORDINATES, free, strict=True)
-        ]
+        roles = [PRESCRIBED if name in prescribed else INERTIAL for name in COORDINATES]
         return replace(
             self._at_rest,
             breaks=self._at_rest.breaks if breaks is None else breaks,

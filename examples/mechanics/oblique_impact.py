@@ -2,57 +2,72 @@
 
 A body meets rough ground whose stiffness S = S0 (1 + U / Um) grows with the indentation U, bounces
 and comes to rest. All data but the position at time zero, where the body touches the ground, are
-those of the document; along the ground, the stiffness is S0 here.
+those of the document; along the ground, stiffness and damping are those of U = 0 here.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
+from dynamics.mechanics import chains, contact, ground
+from foundation.contact_laws.normal import CompliantFriction, SpringDashpotLaw
 
 MASS, GRAVITY = 10.0, 9.81  # [kg], [m/s²]
 VELOCITY = (5.0, -2.5)  # along the ground and up [m/s]
 STIFFNESS, DOUBLING_DEPTH = 1e4, 0.5  # [N/m], [m]
 DAMPING, FRICTION = 100.0, 0.5  # [N s/m], [1]
-STEP, END = 0.01, 2.5  # [s]
+STEP, END = 1e-3, 2.5  # [s]
 
 
-def impact(step: float = STEP, end: float = END) -> LinkMotion:
-    """Return the motion of the body."""
-    ground = UnilateralLink(
-        [0.0, 1.0], STIFFNESS, DAMPING, friction=FRICTION, tangent=[1.0, 0.0],
-        doubling_depth=DOUBLING_DEPTH, tangential_stiffness=STIFFNESS,
-    )  # fmt: skip
-    return simulate_links(
-        MASS * np.eye(2), [ground], [0.0, 0.0], VELOCITY,
-        step=step, n_steps=round(end / step), load=[0.0, -MASS * GRAVITY],
-    )  # fmt: skip
+@dataclass(frozen=True)
+class GrowingStiffness(SpringDashpotLaw):
+    """Spring and dashpot F = K U (1 + U / Um) + D dU/dt, with Um = DOUBLING_DEPTH."""
+
+    def _elastic(self, depth: np.ndarray) -> np.ndarray:
+        return self.stiffness * depth * (1.0 + np.abs(depth) / DOUBLING_DEPTH)
+
+    def _bonded(self, depth: np.ndarray, rate: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        return self._elastic(depth) + self.damping * rate
+
+    def energy(self, indentation: np.ndarray) -> np.ndarray:
+        """Return the elastic energy [J] at indentations [m]."""
+        depth = np.maximum(indentation, 0.0)
+        return self.stiffness * depth**2 * (0.5 + depth / (3.0 * DOUBLING_DEPTH))
 
 
-def contacts(motion: LinkMotion) -> int:
-    """Return how many times the body is in contact."""
-    on = motion.normal[:, 0] > 0.0
-    return int(on[0]) + int(np.count_nonzero(on[1:] & ~on[:-1]))
+def impact() -> contact.ContactMotion:
+    """Return the motion of the body, a point of which touches the ground."""
+    body = chains.ChainSegment("body", 1.0, MASS, 1.0, [0.0, 0.0])
+    free = chains.Assembly(
+        (chains.Chain("body", (body,), chains.FreeBase()),), gravity=[0.0, -GRAVITY]
+    )
+    soil = contact.CompliantGround(
+        GrowingStiffness(STIFFNESS, DAMPING), CompliantFriction(STIFFNESS, DAMPING, FRICTION)
+    )
+    sole = [ground.ContactPoint("sole", ("body", "body"), [0.0, 0.0])]
+    start = [0.0, 0.0, 0.0], [0.0, *VELOCITY]  # angle, x and y
+    return ground.simulate_strike(free, sole, soil, *start, END, samples=round(END / STEP) + 1)
+
+
+def contacts(motion: contact.ContactMotion) -> int:
+    """Return how many times the body is in contact; it touches the ground at the start."""
+    return 1 + sum(each.closed for each in motion.changes)
 
 
 def main() -> dict[str, float]:
+    """Print and return reactions over weight, contacts and place of rest [m]."""
     motion = impact()
-    weight = MASS * GRAVITY
-    coefficients = {step: impact(step, 0.15).normal.max() / weight for step in (STEP, 1e-3, 5e-4)}
-    for step, coefficient in coefficients.items():
-        print(f"step {step:g} s: largest reaction over weight {coefficient:.2f}")
-    # The scheme is of first order: twice the fine result less the coarse one.
-    converged = 2.0 * coefficients[5e-4] - coefficients[1e-3]
-    print(f"converged: {converged:.2f}")
-    print(f"{contacts(motion)} contacts, at rest {np.round(motion.position[-1], 4)} m")
-    print(f"reaction at rest over weight {motion.normal[-1, 0] / weight:.4f}")
-    return {
-        "coefficient": float(coefficients[STEP]),
-        "converged coefficient": float(converged),
+    reaction = motion.forces[:, 0, 1] / (MASS * GRAVITY)
+    found = {
+        "coefficient": float(reaction.max()),
         "contacts": contacts(motion),
-        "along": float(motion.position[-1, 0]),
-        "indentation at rest": float(-motion.position[-1, 1]),
-        "reaction at rest": float(motion.normal[-1, 0] / weight),
+        "along": float(motion.position[-1, 1]),
+        "indentation at rest": float(-motion.position[-1, 2]),
+        "reaction at rest": float(reaction[-1]),
     }
+    for name, value in found.items():
+        print(f"{name}: {value:.4g}")
+    return found
 
 
 if __name__ == "__main__":

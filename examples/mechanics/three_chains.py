@@ -20,7 +20,6 @@ BAR = 1.0  # mass of a segment of an orthosis [kg]
 LINK = {"stiffness": 2e4, "damping": 200.0, "kind": "bushing"}  # N/m, N s/m
 LINK |= {"rotational_stiffness": 1e3, "rotational_damping": 5.0}  # N m/rad, N m s/rad
 TIMES = np.linspace(0.0, 0.4, 41)  # single support [s]
-STEP = 5e-4  # of the Runge-Kutta method [s]
 #: Segments 1 to 8 [deg]: foot, shank, thigh and pelvis from the ball of the standing foot upwards,
 #: trunk, and from the hip downwards thigh, shank and foot of the swing leg; BEND is added halfway.
 START = np.radians([161.0, 84.0, 98.0, 90.0, 88.0, -100.0, -140.0, -80.0])
@@ -108,15 +107,15 @@ def assembly(share: float = 1.0) -> chains.Assembly:
 def start() -> dict[str, list[float]]:
     """Return the state in which the orthoses lie on the body and move with the body."""
     at = chains.Assembly(body()).evaluate(0.0, [], [])
-    angles = at.angles.copy()
+    angles = at.position.copy()
     angles[4] = SHELL
-    bases, speeds = (each[:2].ravel() for each in (at.bases, at.base_rates))  # ball and waist
-    return {"position": [*angles, *bases], "velocity": [*at.rates, *speeds]}
+    bases, speeds = (each[[0, 4]].ravel() for each in (at.joints, at.joint_rates))  # ball and waist
+    return {"position": [*angles, *bases], "velocity": [*at.velocity, *speeds]}
 
 
 def simulate(share: float = 1.0) -> chains.ChainsResult:
     """Return the motion of the orthoses and all forces."""
-    return chains.simulate_chains(assembly(share), TIMES, **start(), method="RK4", step=STEP)
+    return chains.simulate_chains(assembly(share), TIMES, **start(), rtol=1e-6, atol=1e-8)
 
 
 def main() -> dict[str, float]:
@@ -132,7 +131,7 @@ def main() -> dict[str, float]:
     results["force in the body"] = forces[:8].max()
     results["force in the orthoses"] = forces[8:].max()
     results["force of a link"] = np.linalg.norm(found.link_forces, axis=-1).max()
-    turned = found.angles[:, 8:] - found.angles[:, :8]
+    turned = found.position[:, 8:16] - found.position[:, :8]
     results["turn on the body"] = np.degrees(np.abs(turned - turned[0]).max())
     for name, value in results.items():
         print(f"{name}: {value:.4g}")

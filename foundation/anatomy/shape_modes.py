@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
-from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from foundation.base.checks import FloatArray, check_array, check_count, check_fields, frozen
@@ -29,25 +27,6 @@ _ROUNDING = 1e-9
 _SLIVERS = 1e-3
 #: Largest deviation of the length of a mode from 1.
 _UNIT = 1e-9
-
-#: Least and largest weights, of all modes or of each.
-Bounds = tuple[float | FloatArray, float | FloatArray]
-
-
-class FittedWeights(NamedTuple):
-    """Weights of a knee, and what the modes leave.
-
-    Parameters
-    ----------
-    weights : (K,) float64
-        Weights in standard deviations, or in units of the given displacements [1].
-    rms, largest : float
-        Root mean square and largest distance between a vertex and its place by the modes [m].
-    """
-
-    weights: FloatArray
-    rms: float
-    largest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,36 +180,6 @@ class ShapeModes:
                     "shape; choose smaller weights"
                 )
         return meshes
-
-    def weights_of(
-        self, femur: ArrayLike, tibia: ArrayLike, bounds: Bounds = (-np.inf, np.inf)
-    ) -> FittedWeights:
-        """Return the weights of a corresponding knee by least squares, and what the modes leave.
-
-        Parameters
-        ----------
-        femur, tibia : (V, 3) array
-            Vertices of the knee [m], in the frames of the modes.
-        bounds : tuple of float or (K,) array
-            Least and largest weights [1].
-        """
-        found = np.concatenate(
-            [
-                check_array("femur", femur, self.femur.vertices.shape) - self.femur.vertices,
-                check_array("tibia", tibia, self.tibia.vertices.shape) - self.tibia.vertices,
-            ]
-        )
-        columns = self.displacements.reshape(len(self.modes), -1).T
-        weights = lsq_linear(columns, found.reshape(-1), bounds, method="bvls").x
-        left = found - np.tensordot(weights, self.displacements, axes=1)
-        rms, largest = distances_left(left)
-        return FittedWeights(weights, rms, largest)
-
-
-def distances_left(left: FloatArray) -> tuple[float, float]:
-    """Return root mean square and largest length [m] of vectors (V, 3) [m]."""
-    lengths = np.linalg.norm(left, axis=1)
-    return float(np.sqrt(np.mean(lengths**2))), float(lengths.max())
 
 
 def folded(mesh: TriangleMesh, vertices: FloatArray) -> NDArray[np.bool_]:

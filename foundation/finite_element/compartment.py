@@ -43,8 +43,9 @@ class Exits(NamedTuple):
 
     def chosen(self, rows: IntArray) -> Exits:
         """Return some of the lines, (k,)."""
-        overlaps, gradients, facets, places = self
-        return Exits(overlaps[rows], gradients[rows], facets[rows], places[rows])
+        return Exits(
+            self.overlaps[rows], self.gradients[rows], self.facets[rows], self.places[rows]
+        )
 
 
 class Overlap(NamedTuple):

@@ -259,26 +259,6 @@ class CondylarImplant:
             )
         return at[:, 1] / up[:, 1]
 
-    def femur_distance(self, points: ArrayLike) -> FloatArray:
-        """Return the exact signed distance to the nearer condyle, negative inside.
-
-        The condyles continue beyond their edges around the coronal circle and around the ends of
-        the J-curve (`Condyle.locate`).
-
-        Parameters
-        ----------
-        points : (N, 3) float64
-            Positions [m], femoral frame.
-
-        Returns
-        -------
-        (N,) float64
-            Signed distance [m].
-        """
-        at = check_array("points", points, (None, 3))
-        sides = [self._side(s)[0].locate(self._local(at, sign))[0] for s, sign in _SIDES.items()]
-        return np.minimum(*sides)
-
     def tessellate(self, edge_length: float) -> tuple[TriangleMesh, TriangleMesh, NDArray[np.int8]]:
         """Triangulate the condyles and the plateaus.
 
@@ -347,10 +327,6 @@ class CondylarImplant:
     def _placed(self, points: FloatArray, sign: float) -> FloatArray:
         """Return points (x, y, across) of one side in the frame of the knee."""
         return (points + np.array([0.0, 0.0, 0.5 * self.spacing])) * (1.0, 1.0, sign)
-
-    def _local(self, points: FloatArray, sign: float) -> FloatArray:
-        """Return points as (x, y, across) of one side; the inverse of `_placed`."""
-        return points * (1.0, 1.0, sign) - np.array([0.0, 0.0, 0.5 * self.spacing])
 
 
 def _angles(u: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -1,9 +1,8 @@
 """A femoral condyle of the built-in implant: a J-curve swept by a circle, in closed form.
 
 Tangent sagittal arcs (posterior, distal, anterior) and a coronal circle: every arc is a patch of a
-torus; the curvature jumps, as on real implants. The signed distance is that to the *spine*, the
-J-curve offset inwards by the coronal radius, minus this radius. Origin on the axis of the posterior
-arc; `across` is the distance from the condyle's own sagittal plane.
+torus; the curvature jumps, as on real implants. Origin on the axis of the posterior arc; `across`
+is the distance from the condyle's own sagittal plane.
 """
 
 from __future__ import annotations
@@ -15,10 +14,6 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
-
-_NEWTON_STEPS = 60
-_NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee
-_TANGENT = 0.02  # slope of a ray within about one degree of the surface
 
 
 @dataclass(frozen=True)
@@ -100,83 +95,6 @@ class Condyle:
         points = self.coronal_radius * normals
         points[:, :2] += spine
         return points, normals
-
-    def locate(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return distance (N,) and gradient (N, 3), angles u, v (N,) of points (N, 3) [m]."""
-        # Negative inside; beyond its edges the surface continues around the coronal circle and the
-        # ends.
-        nearest = np.full(len(points), np.inf)
-        foot = np.zeros((len(points), 2))
-        angle = np.zeros(len(points))
-        for k, centre in enumerate(self.centres):
-            candidate, u = self._foot_on_arc(k, centre, points[:, :2])
-            squared = ((points[:, :2] - candidate) ** 2).sum(axis=1)
-            closer = squared < nearest
-            nearest = np.where(closer, squared, nearest)
-            foot = np.where(closer[:, None], candidate, foot)
-            angle = np.where(closer, u, angle)
-        from_spine = points.copy()
-        from_spine[:, :2] -= foot
-        length = np.linalg.norm(from_spine, axis=1)
-        gradient = from_spine / np.where(length > 0.0, length, 1.0)[:, None]
-        outward = (from_spine[:, :2] * sagittal_normal(angle)).sum(axis=1)
-        return length - self.coronal_radius, gradient, angle, np.arctan2(points[:, 2], outward)
-
-    def _foot_on_arc(
-        self, arc: int, centre: FloatArray, points: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the nearest points (N, 2) [m] of the spine's arc and their angles (N,) [rad]."""
-        first, last = self.limits[arc], self.limits[arc + 1]
-        middle = 0.5 * (first + last)
-        away = points - centre
-        angle = np.arctan2(away[:, 0], -away[:, 1])
-        # Within half a turn of the arc's middle, so that clipping finds the nearer end.
-        angle = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
-        angle = np.clip(angle, first, last)
-        return centre + (self.radii[arc] - self.coronal_radius) * sagittal_normal(angle), angle
-
-    def depth(self, points: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
-        """Return depths (N,) [m] of points (N, 3) along directions, 0 if outside or too deep."""
-        # Newton's method on the signed distance; a nearly tangent ray without exit raises
-        # InputError.
-        travelled = np.zeros(len(points))
-        inside = np.flatnonzero(self.locate(points)[0] < 0.0)
-        active = inside
-        for _ in range(_NEWTON_STEPS):
-            if len(active) == 0:
-                break
-            at = points[active] + travelled[active, None] * directions[active]
-            distance, gradient, _, _ = self.locate(at)
-            slope = (gradient * directions[active]).sum(axis=1)
-            # Inside, |distance| is the longest step that cannot pass the surface; Newton's step
-            # applies where the ray already runs outwards.
-            newton = -distance / np.maximum(slope, _TANGENT)
-            step = np.where(slope > _TANGENT, np.minimum(newton, reach), -distance)
-            travelled[active] += step
-            active = active[np.abs(step) > _NEWTON_TOLERANCE]
-        if len(active):
-            raise InputError(
-                f"condyle: expected rays that leave the condyle, found {len(active)} tangent rays, "
-                f"the first from {points[active[0]].tolist()} m"
-            )
-        return self._within(points, directions, travelled, inside, reach)
-
-    def _within(
-        self,
-        points: FloatArray,
-        directions: FloatArray,
-        travelled: FloatArray,
-        inside: np.ndarray,
-        reach: float,
-    ) -> FloatArray:
-        """Return the depths of rays that leave through the condyle's own surface, else 0."""
-        depth = np.zeros(len(points))
-        at = points[inside] + travelled[inside, None] * directions[inside]
-        _, _, u, v = self.locate(at)
-        own = (u > self.limits[0]) & (u < self.limits[-1]) & (np.abs(v) <= self.half_angle)
-        own &= travelled[inside] <= reach
-        depth[inside[own]] = travelled[inside[own]]
-        return depth
 
 
 def sagittal_normal(angle: FloatArray | float) -> FloatArray:

@@ -3,13 +3,9 @@
 Edges collapse in the order of the quadric error of Garland & Heckbert (1997, SIGGRAPH 97:209-216;
 library fast-simplification). That error places vertices beside a curved surface, so that plane
 facets balance on both sides; the patches of the contact model go through the vertices, which are
-therefore moved onto the smooth patches of the full surface. Two vertices may come to the same place
-there: flat triangles are removed. The library bounds no distance: the deviation of both
-surfaces is measured, and a mesh that deviates too far is decimated again to more triangles.
-
-Of triangles with next to no area, a needle has two vertices at nearly the same place, which become
-one; a cap has a vertex on its longest edge, which is exchanged for the other diagonal with the
-neighbour. The surface stays manifold and moves by less than the height of the flat triangle.
+therefore moved onto the smooth patches of the full surface. The library bounds no distance: the
+deviation of both surfaces is measured, and a mesh that deviates too far, or gets new faults, is
+decimated again to more triangles.
 """
 
 from __future__ import annotations
@@ -17,117 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, angle_weighted_normals, arc_rises
 from foundation.surfaces.tree import SurfaceTree
-from foundation.surfaces.triangle_mesh import (
-    TriangleMesh,
-    area_vectors,
-    compacted,
-    degenerate_triangles,
-)
-
-#: Area over longest edge squared below which a triangle is flat, and shortest over longest edge
-#: below which a flat triangle is a needle.
-FLAT, _NEEDLE = 1e-6, 0.1
-#: Cosine of the largest angle by which a triangle beside a needle may turn.
-_TURN = 0.5
-#: Largest number of rounds, as a flip may leave a flat neighbour.
-_ROUNDS = 10
-
-
-def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return vertices (W, 3) [any unit] and triangles (G, 3) with few or no flat triangles."""
-    # The boundary is kept. Flat triangles stay where the surface would fold or lose its
-    # manifoldness.
-    rim: set[int] | None = None
-    for _ in range(_ROUNDS):
-        flat = np.flatnonzero(_flatness(vertices, faces) < FLAT)
-        if len(flat) == 0:
-            break
-        if rim is None:
-            edges = find_edges(faces, len(vertices))
-            rim = set(edges.ends[edges.count == 1].reshape(-1).tolist())
-        before = faces
-        for corners in faces[flat]:
-            faces = _without(vertices, faces, corners, rim)
-        if faces is before:
-            break
-    used, faces = compacted(faces, len(vertices))
-    return vertices[used], faces
-
-
-def _flatness(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
-    corners = vertices[faces]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
-    flatness: FloatArray = areas / np.maximum(longest, np.finfo(float).tiny) ** 2
-    return flatness
-
-
-def _without(vertices: FloatArray, faces: IntArray, corners: IntArray, rim: set[int]) -> IntArray:
-    """Return the triangles without one flat triangle (3,), the same array if it must stay."""
-    row = np.flatnonzero((faces == corners).all(axis=1))
-    if len(row) == 0:  # changed with a neighbour
-        return faces
-    points = vertices[corners]
-    lengths = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
-    if lengths.min() >= _NEEDLE * lengths.max():
-        return _flipped(faces, int(row[0]), int(lengths.argmax()))
-    at = int(lengths.argmin())
-    ends = int(corners[at]), int(corners[(at + 1) % 3])
-    for kept, lost in (ends, ends[::-1]):
-        changed = faces if lost in rim else _without_vertex(vertices, faces, kept, lost)
-        if changed is not faces:
-            break
-    return changed
-
-
-def _without_vertex(vertices: FloatArray, faces: IntArray, kept: int, lost: int) -> IntArray:
-    """Return the triangles with one vertex moved onto a neighbour, the same array if they fold."""
-    # The link condition (Dey et al. 1999, Publ Inst Math 66:23-45) keeps the surface manifold.
-    of_kept, of_lost = (_has(faces, vertex) for vertex in (kept, lost))
-    both = of_kept & of_lost
-    common = np.intersect1d(faces[of_kept], faces[of_lost])
-    if len(common) - 2 != both.sum():
-        return faces
-    beside = of_lost & ~both
-    moved = np.where(faces[beside] == lost, kept, faces[beside])
-    shaped = _flatness(vertices, faces[beside]) >= FLAT
-    before, after = (area_vectors(vertices, part[shaped]) for part in (faces[beside], moved))
-    sizes = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    if ((before * after).sum(axis=1) <= _TURN * sizes).any():
-        return faces
-    changed = faces.copy()
-    changed[beside] = moved
-    return np.asarray(changed[~both])
-
-
-def _flipped(faces: IntArray, row: int, longest: int) -> IntArray:
-    """Return the triangles with the longest edge of one exchanged for the other diagonal."""
-    a, b, c = np.roll(faces[row], -longest).tolist()
-    other = np.flatnonzero(_has(faces, a) & _has(faces, b))
-    other = other[other != row]
-    if len(other) != 1:
-        return faces
-    (d,) = set(faces[other[0]].tolist()) - {a, b}
-    if (_has(faces, c) & _has(faces, d)).any():
-        return faces
-    changed = faces.copy()
-    changed[row], changed[other[0]] = (a, d, c), (d, b, c)
-    return changed
-
-
-def _has(faces: IntArray, vertex: int) -> NDArray[np.bool_]:
-    """Return which triangles (F, 3) have a vertex, (F,)."""
-    found: NDArray[np.bool_] = (faces == vertex).any(axis=1)
-    return found
-
+from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
 HUGE = 300_000
@@ -177,7 +69,6 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
     while target <= half:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
         vertices = _on_smooth_surface(bent_full, collapsed, points, mesh.faces, normals)
-        vertices, faces = without_flat(vertices, faces)
         reached, new_faults = f"{len(faces):,} triangles", _faults(vertices, faces) - faults
         more = 2
         if len(faces) > half:
@@ -205,8 +96,7 @@ def coarse_copy(mesh: TriangleMesh, count: int) -> TriangleMesh:
     """
     if len(mesh.faces) <= count:
         return mesh
-    found = _collapsed(_MM * mesh.vertices, mesh.faces, count, first=1)
-    vertices, faces = without_flat(*found)
+    vertices, faces = _collapsed(_MM * mesh.vertices, mesh.faces, count, first=1)
     if _faults(vertices, faces) > _faults(_MM * mesh.vertices, mesh.faces):
         return mesh
     return TriangleMesh(vertices / _MM, faces, mesh.name)

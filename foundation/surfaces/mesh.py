@@ -15,15 +15,13 @@ from foundation.base.checks import FloatArray, IntArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
-from foundation.surfaces.readers.gltf import read_gltf
+from foundation.surfaces.readers.legacy_vtk import read_legacy_vtk
 from foundation.surfaces.readers.obj import read_obj
-from foundation.surfaces.readers.off import read_off
 from foundation.surfaces.readers.ply import read_ply
 from foundation.surfaces.readers.polygons import UNITS, SurfaceFile, UnsupportedContent, plain_text
 from foundation.surfaces.readers.step import read_step
 from foundation.surfaces.readers.stl import read_stl
-from foundation.surfaces.readers.threemf import read_3mf
-from foundation.surfaces.readers.vtk import read_legacy_vtk, read_xml_vtk
+from foundation.surfaces.readers.vtk import read_vtk
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,
@@ -38,13 +36,9 @@ _READERS: dict[str, Callable[[Path], SurfaceFile]] = {
     ".stl": read_stl,
     ".obj": read_obj,
     ".ply": read_ply,
-    ".off": read_off,
     ".vtk": read_legacy_vtk,
-    ".vtp": read_xml_vtk,
-    ".vtu": read_xml_vtk,
-    ".3mf": read_3mf,
-    ".glb": read_gltf,
-    ".gltf": read_gltf,
+    ".vtp": read_vtk,
+    ".vtu": read_vtk,
     ".step": read_step,
     ".stp": read_step,
 }
@@ -57,10 +51,8 @@ _STARTS = {
     b"# vtk datafile": ".vtk",
     b"<?xml": ".vtp or .vtu",
     b"<vtkfile": ".vtp or .vtu",
-    b"pk\x03\x04": ".3mf or .zip",
-    b"gltf": ".glb",
+    b"pk\x03\x04": ".zip",
     b"iso-10303-21": ".step",
-    b"off\n": ".off",
     b"\x1f\x8b": ".gz",
     b"<!doctype": ".html",
     b"<html": ".html",
@@ -75,8 +67,9 @@ def read_surface(path: Path) -> SurfaceFile:
     if path.is_dir():
         raise MeshError(f"{path}: is a folder, expected the file of a mesh")
     if extension not in EXTENSIONS:
-        motion = "a C3D file has markers and forces, and no mesh"
-        told = motion if extension == ".c3d" else "convert the file"
+        told = "convert the file to STL, PLY or OBJ, for example with trimesh, MeshLab or ParaView"
+        if extension == ".c3d":
+            told = "a C3D file has markers and forces, and no mesh"
         raise MeshError(
             f"{path}: unsupported extension {path.suffix!r}, expected one of "
             f"{', '.join(EXTENSIONS)}; {told}"
@@ -203,11 +196,11 @@ def load_mesh(
     Parameters
     ----------
     path : str, Path, or sequence of these
-        STL, OBJ, PLY, OFF, legacy VTK, 3MF, glTF (.glb, .gltf), VTP or VTU (need VTK), or STEP
-        (needs cascadio); several files of one unit are read as one mesh.
+        STL, OBJ, PLY, legacy VTK, VTP or VTU (need VTK), or STEP (needs cascadio); several files
+        of one unit are read as one mesh.
     unit : {"m", "cm", "mm", "um", "inch"}, optional
-        Length unit of the file (default: the unit that the file states, as 3MF, glTF and STEP do,
-        otherwise m). The lengths of a STEP file always have the unit that the file states.
+        Length unit of the file (default: m). The lengths of a STEP file always have the unit that
+        the file states.
     axes : sequence of 3 str, or (3, 3) array
         Signed file axes that point anterior, superior, and to the right of the body, for example
         ("-x", "y", "-z") for a file with x posterior and z to the left; or these directions as rows
@@ -246,8 +239,12 @@ def load_mesh(
     check_in("side", side, SIDES)
     place = placement(axes, rotation, origin)
     name, found = read_surfaces(_paths(path))
-    used = _unit_of(found, unit)
-    for remark in (*_unit_remarks(found, unit), *found.remarks):
+    used = found.unit or unit or "m"
+    remarks = found.remarks
+    if unit not in (None, used):
+        stated = f"lengths are in {used}, as the file states; unit={unit!r} has no effect"
+        remarks = (stated, *remarks)
+    for remark in remarks:
         warnings.warn(f"{name}: {remark}", MeshWarning, stacklevel=2)
     mesh, stray = _whole(name, found, lambda points: place(UNITS[used] * points))
     if side == "left":
@@ -264,10 +261,8 @@ class RawMesh(NamedTuple):
 
     #: Surface in the unit and along the axes of the file.
     mesh: TriangleMesh
-    #: Unit that the file states, None if none.
+    #: Unit that a STEP file states, so that no other unit applies; else None.
     unit: str | None
-    #: Whether no other unit applies, as to a STEP file.
-    unit_is_sure: bool
     #: Clauses on what the file contains besides triangles.
     remarks: tuple[str, ...]
 
@@ -282,7 +277,7 @@ def load_raw_mesh(path: Files) -> RawMesh:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
         mesh, _ = _whole(name, found, lambda points: points)
-    return RawMesh(_without_unreferenced(mesh), found.unit, found.unit_is_sure, found.remarks)
+    return RawMesh(_without_unreferenced(mesh), found.unit, found.remarks)
 
 
 def _whole(
@@ -352,25 +347,6 @@ def _checked_rotation(axes: ArrayLike) -> FloatArray:
             f"other, right-handed), found {matrix.tolist()}"
         )
     return Rotation.from_matrix(matrix).as_matrix()
-
-
-def _unit_of(file: SurfaceFile, unit: str | None) -> str:
-    """Return the unit of a file, if `unit` is the configured unit, or None."""
-    if file.unit is None:
-        return unit or "m"
-    return file.unit if unit is None or file.unit_is_sure else unit
-
-
-def _unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
-    """Return the remark on a configured unit that differs from the unit of the file; () if none."""
-    if unit is None or file.unit is None or unit == file.unit:
-        return ()
-    if file.unit_is_sure:
-        return (f"lengths are in {file.unit}, as the file states; unit={unit!r} has no effect",)
-    # The check of the size tells larger mistakes.
-    if 0.1 < UNITS[unit] / UNITS[file.unit] < 10.0:
-        return (f"read in {unit}, as configured, although the file states {file.unit}",)
-    return ()
 
 
 def _without_degenerate(name: str, points: FloatArray, faces: IntArray) -> IntArray:

@@ -11,11 +11,6 @@ from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.triangle_mesh import TriangleMesh, compacted, stacked
 
-#: A surface is a sphere if its vertices are this close to one, over the radius, and cover at least
-#: this part of it.
-_ROUND, _COVERED = 0.02, 0.4
-#: A body has flat faces only if this part of its area has at most this number of normals.
-_FLAT, _FACES = 0.98, 12
 #: Normals of plateaus are closer than this to the mean normal (cosine).
 _UPPER = 0.3
 #: Bounds of the strips of eminence and plateaus, from mid-width over the width, and of their length
@@ -162,37 +157,6 @@ def flatness(mesh: TriangleMesh) -> float:
 def spreads(mesh: TriangleMesh) -> FloatArray:
     """Return root area and standard deviations of the area along its principal axes, (4,) [m]."""
     return np.concatenate([[np.sqrt(mesh.areas.sum())], principal_axes(mesh)[1]])
-
-
-def posterior_centre(femur: TriangleMesh) -> FloatArray:
-    """Return the middle of the posterior condyles of a femur, (3,) [m]: circle, and mid-width."""
-    # 3 mm from the origin of the cartilage, 16 mm of the component.
-    facing = (femur.normals[:, 0] < -0.5) & (np.abs(femur.normals[:, 2]) < 0.5)
-    points = femur.vertices
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    if facing.sum() < 3:
-        return middle
-    at, weight = femur.centroids[facing, :2] - middle[:2], np.sqrt(femur.areas[facing])
-    matrix = np.column_stack([2.0 * at, np.ones(len(at))]) * weight[:, None]
-    centre = np.linalg.lstsq(matrix, (at**2).sum(axis=1) * weight)[0][:2]
-    return np.array([*(middle[:2] + centre), middle[2]])
-
-
-def simple_body(mesh: TriangleMesh) -> str | None:
-    """Return "a sphere" or "a body of flat faces" if a mesh is one, else None."""
-    points = mesh.vertices - mesh.vertices.mean(axis=0)
-    matrix = np.column_stack([2.0 * points, np.ones(len(points))])
-    *centre, rest = np.linalg.lstsq(matrix, (points**2).sum(axis=1))[0]
-    radius = np.sqrt(rest + np.dot(centre, centre))
-    off = np.abs(np.linalg.norm(points - centre, axis=1) / radius - 1.0).max()
-    if off < _ROUND and mesh.areas.sum() > _COVERED * 4.0 * np.pi * radius**2:
-        return "a sphere"
-    _, group = np.unique(mesh.normals.round(2), axis=0, return_inverse=True)
-    areas = np.sort(np.bincount(group.reshape(-1), weights=mesh.areas))[::-1]
-    solid = np.linalg.matrix_rank(mesh.normals, tol=0.1 * np.sqrt(len(mesh.faces))) == 3
-    if solid and areas[:_FACES].sum() > _FLAT * areas.sum():
-        return "a body of flat faces"
-    return None
 
 
 def _from_middle(mesh: TriangleMesh, axis: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     from foundation.base.wording import counted
     from pipeline.advice import command_line
     from pipeline.config.reading import find_config
-    from pipeline.design_space.checkup import with_designs_checked
+    from pipeline.design_space.run import with_designs_checked
     from pipeline.preparation.checkup import check_study
     from pipeline.store.run_documents import StoredFinding
 

@@ -37,15 +37,12 @@ class JamOptions:
 
     Parameters
     ----------
-    replay : Path, optional
-        plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional
         Model that replaces the model of the settings.
     geometry : Path, optional
         Folder with the mesh files that the folder of the model lacks.
     """
 
-    replay: Path | None = None
     model: Path | None = None
     geometry: Path | None = None
 
@@ -65,7 +62,7 @@ def run(
     """Make a surrogate of a knee, or carry out the study that a section of the file asks for.
 
     A surrogate: sample, fit, validate, simulate gait, report. The studies: [study] varies the gait
-    cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
+    cycle of a run; [optimisation] searches the designs of a run over designs;
     [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
     model; [laxity] computes laxity tests and calibrates ligaments. Settings
     of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a walk or a forward simulation; with an
@@ -106,30 +103,16 @@ def report(folder: RunFolder, /) -> Answer:
     return answer_of(reported(write_report(folder), folder))
 
 
-Labels = Annotated[tuple[str, ...], Parameter(consume_multiple=False)]
-
-
-@command(TRAIN, files=True)
-def compare_runs(
-    one: RunFolder, other: RunFolder, /, *, out: Path = Path(), label: Labels = ()
-) -> Answer:
-    """Compare two finished runs on one page: figures, pressures, cycles, verdicts.
-
-    Parameters
-    ----------
-    one, other : Path
-        Run directories.
-    out : Path
-        Folder of compared_runs.html and compared_runs.json.
-    label : tuple of str
-        Name of a run in tables and figures, once for each run (default: the folders).
+@command(TRAIN)
+def compare_runs(one: RunFolder, other: RunFolder, /) -> Answer:
+    """Compare the figures, keys and verdicts of two finished runs.
 
     Examples
     --------
-    $ knee-contact compare-runs runs/dish60 runs/dish80 --out runs/dishes
-    $ knee-contact compare-runs runs/a runs/b --label "60 mm" --label "80 mm"
+    $ knee-contact compare-runs runs/dish60 runs/dish80
+    $ knee-contact compare-runs runs/dish60 runs/dish80 --json
     """
-    from pipeline.reports import comparison
+    from pipeline.reports.comparison import compare_runs
 
-    found = comparison.compare_runs(one, other, out, label)
-    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found.summary]), found)
+    lines, content = compare_runs(one, other)
+    return Answer("\n".join(lines), content)

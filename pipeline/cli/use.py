@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 
 @command(USE)
-def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = None, /) -> Answer:
-    """List the inputs that a study can vary: of the gait cycle of a run, or of a recorded walk.
+def factors() -> Answer:
+    """List the inputs of the gait cycle of a run that a study can vary.
 
     Examples
     --------
     $ knee-contact factors
-    $ knee-contact factors runs/comak_walking
     """
     from pipeline.studies.factors import describe_factors
-    from pipeline.studies.muscle_walks.study import describe_walk_factors
 
-    text = describe_factors() if walk is None else describe_walk_factors(walk)
+    text = describe_factors()
     return Answer(text, text)
 
 
@@ -65,20 +63,24 @@ def design(
     $ knee-contact design runs/family dish_coronal_radius_mm=24 \
         youngs_modulus_MPa=500 --out runs/b --original
     """
-    from pipeline.design_space.taken_design import (
+    from pipeline.design_space.designs import (
+        BOTH,
         TrainedDesigns,
         design_lines,
         design_values,
-        take_design,
+        infeasible,
+        outcome_of,
     )
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     chosen = design_values(run, values)
-    files = write_design(run, {name: each.value for name, each in chosen.items()}, out)
-    taken = take_design(run, chosen, original=original)
-    paths = [str(path) for path in files]
-    return Answer("\n".join([*design_lines(taken), *paths]), {**taken.content(), "files": paths})
+    found = {name: each.value for name, each in chosen.items()}
+    paths = [str(path) for path in write_design(run, found, out)]
+    outcome = outcome_of(run.config, run.knee, found, BOTH if original else BOTH[1:])
+    lines = [*design_lines(run, chosen, outcome), *paths]
+    content = {"run": str(folder), "infeasible": infeasible(run.config, found), "files": paths}
+    return Answer("\n".join(lines), {**outcome.content(), **content})
 
 
 @command(USE)
@@ -150,38 +152,6 @@ def export(
     return _judged(files, {"files": files}, source, "surrogate")
 
 
-@command(USE, files=True)
-def fields(
-    folder: RunFolder,
-    /,
-    *,
-    out: Path,
-    model: Literal["original", "surrogate"] = "original",
-) -> Answer:
-    """Write pressure fields of the gait cycle for ParaView.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    out : Path
-        Folder to write: tibia.vtk.series, femur.vtk.series, and a .vtk file of both for each
-        instant.
-    model : {"original", "surrogate"}
-        Model whose simulated cycle gives the poses; pressures are those of the original model.
-
-    Examples
-    --------
-    $ knee-contact fields runs/implant --out fields
-    """
-    from pipeline.exchange.pressure_fields import write_fields
-
-    files = write_fields(folder, out, model)
-    head = f"{counted(len(files) // 2 - 1, 'instant')}, tibia and femur"
-    content = {"files": [str(path) for path in files]}
-    return _judged([head], content, folder, model, f"pressure fields: {files[0]}, {files[1]}")
-
-
 def _judged(
     lines: list[str], content: dict[str, Any], source: Path, model: str, *last: str
 ) -> Answer:
@@ -191,7 +161,7 @@ def _judged(
     found = stored_judgement(source, model)
     told = judgement_lines(found)
     if found is None and model == "surrogate":
-        told = [f"verdict of {source}: unknown, since there is no report and no held-out errors"]
+        told = [f"verdict of {source}: unknown, as no report.json of its run is beside it"]
     known = {} if found is None else {"verdict": found}
     return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 

@@ -90,6 +90,13 @@ class SpreadsConfig(Section):
     insertion_mm: NonNegative = Field(
         3.0, le=20.0, description="of both insertions along each axis of the bone"
     )
+    reference_strain: Finite | None = Field(
+        None,
+        gt=-0.5,
+        lt=0.5,
+        description="mean strain of the bundles where the knee of the table rests in the test of "
+        "least flexion, in place of the rest lengths of the table",
+    )
     source: str = Field("", description="source of the numbers, which the page shows")
 
 
@@ -122,8 +129,8 @@ class LaxityConfig(Section):
     prior: SpreadsConfig = Field(default_factory=SpreadsConfig)
     groups: dict[str, SpreadsConfig] = Field(
         default_factory=dict,
-        description="[laxity.groups.NAME]: prior of the bundles whose names begin with NAME; by "
-        "default [laxity.prior] for bundles whose names differ in the digits at their end alone",
+        description="[laxity.groups.NAME]: prior of the bundles whose names begin with NAME; "
+        "[laxity.prior] for others, grouped by their names without the digits at the end",
     )
     draws: int = Field(
         60, ge=0, le=10000, description="draws of the posterior; 0 ends with the linear estimate"

@@ -196,7 +196,7 @@ else:
 class KrigingConfig(Section):
     """Kriging."""
 
-    correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
+    correlation: Literal["auto", "mixed", "squared_exponential", "matern52"] = Field(
         "auto", description="correlation; mixed is Matérn 5/2 in one direction; auto the likeliest"
     )
     trend: Literal["auto", "constant", "linear", "quadratic"] = Field(
@@ -336,8 +336,8 @@ class SimulationConfig(Section):
     neutral_lateral_mm: Finite = Field(0.0, description="ML position of the slack spring")
     ligaments: Annotated[str, file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
-        description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
-        "relative to the config, with attachments along the axes of the mesh files "
+        description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file or '
+        "OpenSim model, relative to the config, with attachments along the axes of the mesh files "
         "(docs/formats.md)",
     )
     mass_kg: tuple[Positive, Positive, Positive] = Field(
@@ -351,9 +351,6 @@ class SimulationConfig(Section):
     )
     damping_Nm_s_per_rad: tuple[NonNegative, NonNegative] = Field(
         (2.0, 0.2), description="viscous damping in adduction and rotation"
-    )
-    equations: Literal["full", "reduced"] = Field(
-        "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
     wear_law: Literal["factor", "coefficient"] = Field(

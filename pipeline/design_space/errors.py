@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,31 +18,34 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.parameters import Design
 
-#: RMS over designs of the errors that the surrogate is accepted with: RMS of the height at a load
-#: [µm], of the AP and ML force over the axial load [%], and of a gait cycle (`cycle_errors`).
-ACCEPTED = {
-    "height_um": 4.0,
-    "ap_ratio_percent": 0.1,
-    "ml_ratio_percent": 0.4,
-    "gait_force_percent": 0.3,
-    "ap_travel_percent": 1.0,
-    "wear_percent": 1.0,
-    "peak_percent": 3.0,
+
+class ErrorKind(NamedTuple):
+    """An error of the surrogate in words, with its unit, and the accepted RMS over designs."""
+
+    words: str
+    unit: str
+    accepted: float
+
+    @property
+    def limit(self) -> float:
+        """Largest accepted error of one design: 95 % of normal errors are below twice their RMS."""
+        return 2.0 * self.accepted
+
+
+#: Errors: of samples, RMS of the height at a load and of the AP and ML force over the axial load,
+#: and of a gait cycle (`cycle_errors`).
+ERRORS = {
+    "height_um": ErrorKind("height at a load", "um", 4.0),
+    "ap_ratio_percent": ErrorKind("AP force", "% of the axial load", 0.1),
+    "ml_ratio_percent": ErrorKind("ML force", "% of the axial load", 0.4),
+    "gait_force_percent": ErrorKind("axial force over gait", "% of the peak", 0.3),
+    "ap_travel_percent": ErrorKind("AP travel", "%", 1.0),
+    "wear_percent": ErrorKind("wear", "%", 1.0),
+    "peak_percent": ErrorKind("peak pressure over gait", "% of the largest", 3.0),
 }
-#: Errors in words, with their unit.
-TOLD = {
-    "height_um": ("height at a load", "um"),
-    "ap_ratio_percent": ("AP force", "% of the axial load"),
-    "ml_ratio_percent": ("ML force", "% of the axial load"),
-    "gait_force_percent": ("axial force over gait", "% of the peak"),
-    "ap_travel_percent": ("AP travel", "%"),
-    "wear_percent": ("wear", "%"),
-    "peak_percent": ("peak pressure over gait", "% of the largest"),
-}
-#: Largest expected error of a single design that is accepted: 95 % of normal errors are below twice
-#: their RMS.
-LIMITS = {name: 2.0 * accepted for name, accepted in ACCEPTED.items()}
-#: Error of `ACCEPTED` that tells of an output of a gait cycle, by a part of its name.
+#: Those of samples; the others are of a gait cycle.
+OF_SAMPLES = tuple(ERRORS)[:3]
+#: Error of `ERRORS` that tells of an output of a gait cycle, by a part of its name.
 _OF_OUTPUTS = {
     "wear_mm3": "wear_percent",
     "peak_pressure": "peak_percent",
@@ -62,14 +65,14 @@ _KEY, _GROWTH, _FEWEST = "expected_errors", "expected_growth", 10
 
 
 def error_of(output: str) -> str:
-    """Return which error of `ACCEPTED` tells of an output of a gait cycle, "" if none does."""
+    """Return which error of `ERRORS` tells of an output of a gait cycle, "" if none does."""
     return next((error for part, error in _OF_OUTPUTS.items() if part in output), "")
 
 
 def sample_errors(
     config: Config, own: ContactSurrogate, rows: pd.DataFrame, spread: float
 ) -> dict[str, float]:
-    """Return RMS errors at the feasible samples of one design, the first ones of `ACCEPTED`.
+    """Return RMS errors at the feasible samples of one design, the first ones of `ERRORS`.
 
     The samples were drawn with a `spread` of the load [1] and are weighted as if the load were
     even.
@@ -84,9 +87,9 @@ def sample_errors(
         weights.append(loads[:, 1] ** (1.0 - 1.0 / spread))
     misses = np.concatenate(found)
     if not len(misses):
-        return dict.fromkeys(list(ACCEPTED)[:3], np.nan)
+        return dict.fromkeys(OF_SAMPLES, np.nan)
     sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
-    return dict(zip(list(ACCEPTED)[:3], sizes.tolist(), strict=True))
+    return dict(zip(OF_SAMPLES, sizes.tolist(), strict=True))
 
 
 def fitted_errors(
@@ -104,7 +107,7 @@ def fitted_errors(
     predicted = [predicted_errors(knee, design) for design in designs]
     outward = np.array([_outward(knee, design) for design in designs])
     factors, growths = dict[str, float](), dict[str, float]()
-    for name in ACCEPTED:
+    for name in ERRORS:
         ratios = np.array(
             [own.get(name, np.nan) / by[name] for own, by in zip(errors, predicted, strict=True)]
         )
@@ -144,11 +147,11 @@ def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
 def predicted_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
     """Return errors of a design as fits predict them, up to factors; over gait, the height's."""
     sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
-    return dict.fromkeys(ACCEPTED, sizes[0]) | dict(zip(ACCEPTED, sizes, strict=False))
+    return dict.fromkeys(ERRORS, sizes[0]) | dict(zip(ERRORS, sizes, strict=False))
 
 
 def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
-    """Return the error that few designs like this one exceed, by `ACCEPTED`."""
+    """Return the error that few designs like this one exceed, by `ERRORS`."""
     factors = knee.header.get(_KEY, {})
     if not factors:
         return {}
@@ -163,12 +166,12 @@ def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
 def errors_for_page(knee: ContactSurrogate) -> dict[str, Any] | None:
     """Return what a page computes the expected errors of a design from; None if none are known."""
     factors, growths = knee.header.get(_KEY, {}), knee.header.get(_GROWTH, {})
-    columns = dict(zip(ACCEPTED, range(len(_SIZES)), strict=False))
+    columns = dict(zip(ERRORS, range(len(_SIZES)), strict=False))
     errors = [
         {
-            "words": TOLD[name][0],
-            "unit": TOLD[name][1],
-            "limit": LIMITS[name],
+            "words": ERRORS[name].words,
+            "unit": ERRORS[name].unit,
+            "limit": ERRORS[name].limit,
             "column": columns.get(name, 0),
             "size": _SIZES[columns.get(name, 0)],
             "factor": factor,
@@ -179,40 +182,37 @@ def errors_for_page(knee: ContactSurrogate) -> dict[str, Any] | None:
     return {"box": _box(), "errors": errors} if errors else None
 
 
+def told_errors(
+    errors: Mapping[str, float], which: str = "expected ", *, above: bool = False
+) -> list[str]:
+    """Return the errors of a design in words, with what is accepted; `above`, only larger ones."""
+    return [
+        f"{which}error of {kind.words}: {errors[name]:.2g} {kind.unit}, accepted {kind.limit:g}"
+        + ", exceeded" * (errors[name] > kind.limit)
+        for name, kind in ERRORS.items()
+        if name in errors and (not above or errors[name] > kind.limit)
+    ]
+
+
 def doubts(expected: Mapping[str, float]) -> list[str]:
     """Return which expected errors exceed the accepted ones, in words."""
-    return [
-        f"expected error of {TOLD[name][0]}: {expected[name]:.2g} {TOLD[name][1]} (accepted "
-        f"{limit:g})"
-        for name, limit in LIMITS.items()
-        if expected.get(name, 0.0) > limit
-    ]
-
-
-def told_errors(errors: Mapping[str, float], which: str = "expected ") -> list[str]:
-    """Return the errors of a design by `ACCEPTED` in words, with what is accepted of it."""
-    return [
-        f"{which}error of {TOLD[name][0]}: {errors[name]:.2g} {TOLD[name][1]}, accepted "
-        f"{limit:g}{', exceeded' if errors[name] > limit else ''}"
-        for name, limit in LIMITS.items()
-        if name in errors
-    ]
+    return told_errors(expected, above=True)
 
 
 def largest_share(expected: Mapping[str, float]) -> float:
     """Return the largest of expected errors over the accepted ones [1]; 0 without any."""
-    return max((size / LIMITS[name] for name, size in expected.items()), default=0.0)
+    return max((size / ERRORS[name].limit for name, size in expected.items()), default=0.0)
 
 
 def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """Return RMS and largest value of each error over designs, by `ACCEPTED`."""
+    """Return RMS and largest value of each error over designs, by `ERRORS`."""
     found: dict[str, dict[str, float | None]] = {}
-    for name in ACCEPTED:
+    for name in ERRORS:
         sizes = np.array([each[name] for each in errors if np.isfinite(each.get(name, np.nan))])
         found[name] = {
             "rms": float(np.sqrt((sizes**2).mean())) if len(sizes) else None,
             "largest": float(sizes.max()) if len(sizes) else None,
-            "accepted": ACCEPTED[name],
+            "accepted": ERRORS[name].accepted,
         }
     return found
 
@@ -221,10 +221,11 @@ def exceeded(knee: ContactSurrogate) -> list[str]:
     """Return which errors at held-out designs exceed the accepted ones, in words."""
     found = []
     for name, row in knee.header.get("errors", {}).items():
-        if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
-            words, unit = TOLD[name]
+        if name in ERRORS and row["rms"] is not None and row["rms"] > row["accepted"]:
+            kind = ERRORS[name]
             found.append(
-                f"error of {words}: {row['rms']:.2g} {unit} (RMS, accepted {row['accepted']:g})"
+                f"error of {kind.words}: {row['rms']:.2g} {kind.unit} (RMS, accepted "
+                f"{row['accepted']:g})"
             )
     return found
 

@@ -11,69 +11,163 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
+from foundation.base.findings import Finding
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
-from pipeline.config.reading import check_designs, design_space_of, dump_config
+from pipeline.advice import of_configuration
+from pipeline.config.reading import check_designs, design_space_of, dump_config, load_config
 from pipeline.config.schema import Config
-from pipeline.design_space.checkup import stages_over_designs
-from pipeline.design_space.design_contact import cycle_document, fitted_patch
+from pipeline.design_space.designs import (
+    BOTH,
+    HELD_OUT,
+    UNSEEN,
+    DesignOutcome,
+    Drawn,
+    draw_designs,
+    fitted_patch,
+    outcome_of,
+    scaled_designs,
+    settled_path,
+    values_of,
+)
 from pipeline.design_space.errors import (
-    TOLD,
-    doubts,
+    ERRORS,
+    OF_SAMPLES,
     errors_for_page,
-    expected_errors,
     fitted_errors,
     sample_errors,
     worst,
 )
 from pipeline.design_space.sampling import (
-    HELD_OUT,
     SPREADS,
-    UNSEEN,
-    Drawn,
     counts_of,
     design_paths,
-    draw_designs,
     fit_designs,
     parametric_space,
     path_errors,
     sample_designs,
-    scaled_designs,
     unlearnt_samples,
-    values_of,
 )
-from pipeline.originals.contact_original import build_knee
+from pipeline.errors import StageError
+from pipeline.execution import Execution
+from pipeline.originals.contact_original import build_knee, preparation_of
 from pipeline.preparation.expected_time import seconds_per_evaluation
-from pipeline.progress import StageCounter
-from pipeline.reports import figures as fig
+from pipeline.preparation.findings import Findings
+from pipeline.progress import Stage, StageCounter, rounded
 from pipeline.reports.charts import parity_chart
-from pipeline.reports.figures import Picture, picture
+from pipeline.reports.figures import Picture
 from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
-from pipeline.simulation import GaitSimulation
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, GaitSimulation
 from pipeline.stages.assessment import learn_domain
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
-from pipeline.store.run_documents import Computed
+from pipeline.store.run_documents import MODELS, Computed
 from pipeline.store.samples import digest, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.design_fit import OverDesigns
 from surrogates.formulations.domain import Domain
 
+_ABOUT = "[design_space]"
+#: Designs whose contact model is built and settled.
+_TRIED = 3
 
-class JudgedDesign(Computed):
-    """A design with known errors, the gait `cycle` of both models, and expected errors."""
 
-    design: int
-    values: dict[str, float]
-    errors: dict[str, float]
-    cycle: dict[str, Any]
-    expected: dict[str, float]
-    doubts: list[str]
+def with_designs_checked(
+    file: Path, overrides: tuple[str, ...], found: list[Finding], figures: dict[str, Any]
+) -> list[Finding]:
+    """Return findings on a configuration with those on its design space, if there is one."""
+    if any(finding.level == "error" for finding in found):
+        return found
+    config = load_config(file, overrides)
+    if config.design_space is None:
+        return found
+    findings = Findings()
+    # The time of a run is that of all designs.
+    findings.add([each for each in found if each.about != "run"])
+    check_design_space(config, findings, figures)
+    return [replace(each, text=of_configuration(each.text, file)) for each in findings.ordered()]
+
+
+def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
+    """Check the parameters, draw the designs and settle some; tell the time of all designs."""
+    if findings.attempt(_ABOUT, check_designs, config) is None:
+        return
+    try:
+        drawn = draw_designs(config)
+    except StageError as error:
+        findings.error(_ABOUT, str(error))
+        return
+    lost = sum(drawn.dropped.values())
+    reasons = "; ".join(f"{number} times {reason}" for reason, number in drawn.dropped.items())
+    findings.note(
+        _ABOUT,
+        f"{lost} of {counted(drawn.drawn, 'drawn design')} infeasible"
+        + f": {reasons}" * bool(lost),
+    )
+    tried = drawn.table[drawn.table["use"] == HELD_OUT].head(_TRIED)
+    for values in values_of(config, tried).values():
+        path, reason = settled_path(config, values)
+        if path is None:
+            told = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
+            findings.warning(_ABOUT, f"the design with {told} does not settle: {reason}")
+    _tell_time(config, findings, figures)
+
+
+def _tell_time(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
+    """Tell the expected time of the run over all designs."""
+    if "evaluation_s" not in figures:
+        return
+    space, workers = design_space_of(config), Execution.of(config.run).workers
+    each = figures["evaluation_s"]
+    seconds = sum(stage.expected(each, workers) for stage in stages_over_designs(config))
+    count = space.designs + space.unseen + space.held_out
+    if preparation_of(config) is not None:
+        prepared = count * figures.get("preparation_s", 0.0) / workers
+        seconds += prepared
+        findings.note(
+            _ABOUT,
+            f"{counted(count, 'design')} are condensed, which takes about {rounded(prepared)}",
+        )
+    figures["run_s"] = seconds
+    findings.note(
+        _ABOUT,
+        f"a run over {counted(count, 'design')} takes about {rounded(seconds)} with "
+        f"{counted(workers, 'worker')}",
+    )
+
+
+def stages_over_designs(config: Config) -> list[Stage]:
+    """Return the stages with their expected costs."""
+    space = design_space_of(config)
+    parts = len(config.knee.compartments)
+    each = parts * space.poses
+    per_load, steps = 6.0, config.surrogate.network.steps * config.surrogate.network.networks
+    first = -(-space.designs // space.rounds)
+    rounds = [
+        stage
+        for _ in range(space.rounds - 1)
+        for stage in (
+            Stage("c: first surrogates", seconds=30.0),
+            Stage("d: predicted errors of designs", seconds=10.0),
+            Stage("f: kept designs", first * each, per_load, 0.5 * first),
+        )
+    ]
+    return [
+        Stage("knee", seconds=2.0),
+        Stage("a: designs", seconds=2.0),
+        Stage("reference paths", seconds=2.0 * min(space.designs, 64)),
+        Stage("b: first designs", first * each, per_load, 0.5 * first),
+        *rounds,
+        Stage("unseen designs", space.unseen * each // 2, per_load, 0.5 * space.unseen),
+        Stage("held-out designs", space.held_out * each // 2, per_load, 0.5 * space.held_out),
+        Stage("g: final surrogate", seconds=parts * 1.5e-3 * steps),
+        Stage("g: domain", seconds=parts * 10.0),
+        Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
+        Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
+    ]
 
 
 class DesignsDocument(Computed):
@@ -88,8 +182,8 @@ class DesignsDocument(Computed):
     counts: dict[str, int]
     path_errors: dict[str, float]
     family: str
-    unseen: list[JudgedDesign]
-    held_out: list[JudgedDesign]
+    unseen: list[DesignOutcome]
+    held_out: list[DesignOutcome]
     errors: dict[str, dict[str, float | None]]
     packages: dict[str, str]
     python: str
@@ -108,7 +202,7 @@ def summary_lines(document: DesignsDocument) -> list[str]:
     ]
     held = document.held_out
     lines.append(f"errors at {counted(len(held), 'held-out design')} (RMS, largest, accepted):")
-    for name, (words, unit) in TOLD.items():
+    for name, (words, unit, _) in ERRORS.items():
         row = document.errors[name]
         if row["rms"] is not None:
             lines.append(
@@ -119,14 +213,10 @@ def summary_lines(document: DesignsDocument) -> list[str]:
         lines.append(
             f"{counted(doubted, 'held-out design')} with an expected error above twice this"
         )
-    if failed := [each.cycle["reason"] for each in held if each.cycle["reason"]]:
+    if failed := [reason for each in held for reason in each.failures.values()]:
         lines.append(f"{counted(len(failed), 'held-out design')} without a gait cycle: {failed[0]}")
     lines.append(f"{sum(document.seconds.values()):.0f} s")
     return lines
-
-
-#: Heights of pictures with a row for each error [inch]: least, and for each row.
-_BASE, _ROW = 1.1, 0.3
 
 
 def live_designs(
@@ -150,67 +240,41 @@ def write_designs_page(
         run=document,
         errors=[
             {"label": words, "unit": unit, **document.errors[name]}
-            for name, (words, unit) in TOLD.items()
+            for name, (words, unit, _) in ERRORS.items()
         ],
         designs=[(k, _row(each)) for k, each in enumerate(document.held_out, start=1)],
         columns=[
             "design",
             *(row["name"] for row in document.parameters),
-            *((f"error of\n{words} [{unit}]", name, 2) for name, (words, unit) in TOLD.items()),
+            *(
+                (f"error of\n{words} [{unit}]", name, 2)
+                for name, (words, unit, _) in ERRORS.items()
+            ),
             ("told by the surrogate", "told"),
         ],
         parameters=[(row["name"], row) for row in document.parameters],
-        pictures={
-            "errors": [_error_picture("errors at held-out designs", document)],
-            "outputs": list(_parity(document)),
-        },
+        pictures=list(_parity(document)),
         live=live_designs(knee, config),
         config_text=dump_config(config),
     )
 
 
-def _row(design: JudgedDesign) -> dict[str, Any]:
+def _row(design: DesignOutcome) -> dict[str, Any]:
     """Return a row of the table of held-out designs."""
-    cycle = design.cycle
-    flagged = cycle.get("flagged", 0)
     told = [
         *design.doubts,
-        *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
-        *([cycle["reason"]] if cycle["reason"] else []),
+        *([f"{design.flagged} of {design.instants} instants flagged"] if design.flagged else []),
+        *design.failures.values(),
     ]
-    errors = dict.fromkeys(TOLD) | design.errors
+    errors = dict.fromkeys(ERRORS) | design.errors
     return errors | design.values | {"told": "; ".join(told) or "nothing"}
-
-
-@picture("svg")
-def _error_picture(document: DesignsDocument) -> Figure:
-    """Draw every error of every held-out design over what is accepted, on a logarithmic axis."""
-    rows = list(TOLD)
-    figure, axes = fig.panel((4.6, _BASE + _ROW * len(rows)), x="error over accepted error")
-    for place, name in enumerate(rows):
-        sizes = np.array([each.errors.get(name, np.nan) for each in document.held_out])
-        accepted = document.errors[name]["accepted"] or 1.0
-        axes.plot(
-            np.maximum(sizes / accepted, 1e-3), np.full(len(sizes), place), "o",
-            color=fig.BLUE, alpha=0.5, ms=5.0, label="a design" if place == 0 else None,
-        )  # fmt: skip
-        rms = document.errors[name]["rms"]
-        if rms is not None:
-            label = "RMS" if place == 0 else None
-            axes.plot(rms / accepted, place, "D", color=fig.VERMILLION, ms=6.0, label=label)
-    axes.axvline(1.0, color=fig.INK, lw=1.2, ls=fig.DASHES, label="accepted")
-    axes.set_xscale("log")
-    axes.set_yticks(np.arange(len(rows)), [TOLD[name][0] for name in rows])
-    axes.invert_yaxis()
-    fig.legend_above(axes, 3)
-    return figure
 
 
 def _parity(document: DesignsDocument) -> Iterator[Picture]:
     """Yield the key outputs of the surrogate over those of the original model."""
-    cycles = [each.cycle for each in document.held_out if not each.cycle["reason"]]
+    cycles = [each.outputs for each in document.held_out if not each.failures]
     for name in KEY_OUTPUTS if cycles else ():
-        truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
+        truth, other = (np.array([c[m][name] for c in cycles]) for m in MODELS)
         text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
         found = {"designs": truth}, {"designs": other}
         yield parity_chart(f"parity-{name}", text, *found, OUTPUTS[name].axis)
@@ -226,32 +290,22 @@ def _domain(
 
 def judged_designs(
     run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame, use: str
-) -> list[JudgedDesign]:
+) -> list[DesignOutcome]:
     """Return the errors of the surrogate at designs of a use, in samples and gait cycles."""
     config, values = run.config, values_of(run.config, designs[designs["use"] == use])
-    jobs = [(config, knee, each) for each in values.values()]
-    cycles, found = run.execution.map(cycle_document, jobs), []
-    for (number, own), cycle in zip(values.items(), cycles, strict=True):
-        rows = samples[samples["design"] == number]
-        errors = sample_errors(config, knee.at(own), rows, SPREADS[use]) | cycle.get("errors", {})
-        errors = {name: size for name, size in errors.items() if np.isfinite(size)}
-        expected = expected_errors(knee, own)
-        found.append(
-            JudgedDesign(
-                design=number,
-                values=own,
-                errors=errors,
-                cycle=cycle,
-                expected=expected,
-                doubts=doubts(expected),
-            )
-        )
+    jobs = [(config, knee, own, BOTH, number) for number, own in values.items()]
+    found = []
+    for outcome in run.execution.map(outcome_of, jobs):
+        rows = samples[samples["design"] == outcome.design]
+        measured = sample_errors(config, knee.at(outcome.values), rows, SPREADS[use])
+        errors = {k: size for k, size in (measured | outcome.errors).items() if np.isfinite(size)}
+        found.append(outcome.model_copy(update={"errors": errors}))
     return found
 
 
 def with_expected_errors(
     run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
-) -> tuple[ContactSurrogate, list[JudgedDesign]]:
+) -> tuple[ContactSurrogate, list[DesignOutcome]]:
     """Return the surrogate with expected errors and contact patches, and the unseen designs."""
     judged = judged_designs(run, knee, designs, samples, UNSEEN)
     z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
@@ -259,18 +313,15 @@ def with_expected_errors(
     if judged:
         errors = [_without_flagged_gait(each) for each in judged]
         header |= fitted_errors(knee, [each.values for each in judged], errors)
-    patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
+    patches = {k: each.patch for k, each in enumerate(judged) if not each.failures}
     if patches:
         header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
     return replace(knee, header=header), judged
 
 
-def _without_flagged_gait(judged: JudgedDesign) -> dict[str, float]:
+def _without_flagged_gait(judged: DesignOutcome) -> dict[str, float]:
     """Return the errors of a design, without those of a gait cycle that is flagged anyway."""
-    if not judged.cycle.get("flagged", 0):
-        return judged.errors
-    of_gait = judged.cycle["errors"]
-    return {name: size for name, size in judged.errors.items() if name not in of_gait}
+    return {k: v for k, v in judged.errors.items() if not judged.flagged or k in OF_SAMPLES}
 
 
 def run_designs(
@@ -325,7 +376,7 @@ def _with_header(
     run: Run,
     knee: ContactSurrogate,
     tables: dict[str, pd.DataFrame],
-    judged: list[JudgedDesign],
+    judged: list[DesignOutcome],
 ) -> ContactSurrogate:
     header = {
         **knee.header,
@@ -346,8 +397,8 @@ def _document(
     evaluated: pd.DataFrame,
     away: dict[str, float],
     knee: ContactSurrogate,
-    unseen: list[JudgedDesign],
-    judged: list[JudgedDesign],
+    unseen: list[DesignOutcome],
+    judged: list[DesignOutcome],
 ) -> DesignsDocument:
     config = run.config
     document = DesignsDocument(

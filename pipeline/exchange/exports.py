@@ -10,7 +10,7 @@ import numpy as np
 import surrogates
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import dump_config
-from pipeline.design_space.taken_design import TrainedDesigns, surrogate_of
+from pipeline.design_space.designs import TrainedDesigns, surrogate_of
 from pipeline.files import replacing, write_text
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line

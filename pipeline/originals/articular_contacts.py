@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,10 @@ from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import LegSide, leg_side
 from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
-from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
+from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.femur_patches import LineTracer
@@ -29,7 +26,6 @@ from foundation.surfaces.mesh import read_surface
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from pipeline.originals.layer_checks import unusual_modulus
-from pipeline.originals.spring_bed import springs_of
 
 #: Largest part of the triangles of a layer under which no bone is found.
 _NO_BONE = 0.2
@@ -181,98 +177,11 @@ def contact_law(
     return law, excess
 
 
-def with_thickness(bed: ElasticFoundation, scale: float) -> ElasticFoundation:
-    """Return a bed of springs with the thicknesses of its layers times a factor [1]."""
-    return bed.with_law(_thicker(bed.law, scale), excess_scale=scale)
-
-
-def _thicker(law: SpringLaw, scale: float) -> SpringLaw:
-    if isinstance(law, SeriesLaw):
-        return SeriesLaw(_thicker(law.first, scale), _thicker(law.second, scale))
-    if not isinstance(law, LayerLaw):
-        raise InputError(f"law: expected a law of elastic layers, found {type(law).__name__}")
-    return replace(law, thickness=scale * np.asarray(law.thickness))
-
-
 def _turned(mesh: TriangleMesh, axes: FloatArray) -> TriangleMesh:
     """Return a mesh with its vertices along other axes (3, 3), rows in its frame [1]."""
     if np.array_equal(axes, np.eye(3)):
         return mesh
     return TriangleMesh(mesh.vertices @ axes.T, mesh.faces, name=mesh.name)
-
-
-#: Reach of the search along the normals, and largest distance of surfaces that are to touch [m].
-_REACH, _APART = 60e-3, 20e-3
-#: Overlap that is plausible whatever the springs search [m].
-_OVERLAP = 10e-3
-
-
-def check_facing(
-    contacts: Sequence[JointContact], model: OsimModel, motion: CoordinateMotion
-) -> None:
-    """Raise a `MeshError` if the surfaces of a contact can touch at no pose of a few.
-
-    Joints may lift off: one pose suffices at which the surfaces face each other, less than 20 mm
-    apart, and most springs do not overlap by more than they search.
-    """
-    defaults, count = model.coordinate_defaults, len(motion.time)
-    for contact in contacts:
-        names = contact.coordinates
-        own = np.array([defaults.get(name, 0.0) for name in names])
-        along = motion.values[[0, count // 2, count - 1]][:, motion.index(names)]
-        _check_contact(contact, [own, *along])
-
-
-def _check_contact(contact: JointContact, poses: Iterable[FloatArray]) -> None:
-    springs = springs_of(
-        contact.model, f"{contact.name}: expected a bed of springs, found a surrogate"
-    )
-    target, bed = springs.femur, springs.tibia
-    inverted = TriangleMesh(target.vertices, target.faces[:, ::-1], name=target.name)
-    sides = [LineTracer(flat_surface(mesh), curved=False) for mesh in (target, inverted)]
-    deepest = max(_OVERLAP, springs.search_depth)
-    found = ""
-    for values in poses:
-        fault = _fault(facing_gaps(bed, sides, contact.pose(values)), deepest)
-        if not fault:
-            return
-        found = found or fault
-    raise MeshError(
-        f"{contact.name}: expected surfaces of {bed.name} and {target.name} that face each other "
-        f"and almost touch at the default pose of the model or along the motion, found {found}; "
-        "check the files of these meshes in the model and in walk.meshes or forward.meshes, which "
-        "may be swapped or belong to another knee"
-    )
-
-
-def facing_gaps(bed: TriangleMesh, sides: Sequence[LineTracer], pose: Pose) -> FloatArray:
-    """Return the distances (K,) [m] from triangles of a bed to the target that they face.
-
-    Along the normals, up to 60 mm, negative for an overlap. `sides` are the target as it is and
-    turned inside out, `pose` is that of the target in the frame of the bed.
-    """
-    turn = pose.rotation_matrix
-    normals, starts = bed.normals @ turn, (bed.centroids - pose.translation) @ turn
-    below, above = (
-        side.exits(starts, sign * normals, _REACH)
-        for side, sign in zip(sides, (-1.0, 1.0), strict=True)
-    )
-    overlap = np.where(below.facet >= 0, below.distance, np.inf)
-    gap = np.where(above.facet >= 0, above.distance, np.inf)
-    nearest: FloatArray = np.where(overlap < gap, -overlap, gap)
-    return nearest[np.isfinite(nearest)]
-
-
-def _fault(gaps: FloatArray, deepest: float) -> str:
-    """Return why surfaces with these gaps cannot touch, or nothing."""
-    if not len(gaps):
-        return f"none within {1e3 * _REACH:g} mm along the normals"
-    if gaps.min() > _APART:
-        return f"surfaces at least {1e3 * gaps.min():.0f} mm apart"
-    overlap = -float(np.median(gaps))
-    if overlap > deepest:
-        return f"an overlap of {1e3 * overlap:.0f} mm, beyond {1e3 * deepest:g} mm"
-    return ""
 
 
 #: Least mean upward component of the normals of two plateaus [1].

@@ -15,7 +15,7 @@ import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
-from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
+from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import frozen
 from foundation.base.findings import Finding, Level
 from foundation.base.wording import counted
@@ -30,30 +30,26 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 FORWARD = frozen(np.array([1.0, 0.0, 0.0]))
 
 
-def faces_backward(femur: TriangleMesh) -> bool:
-    """Return whether the trochlea of a femur (V, 3) [m] is posterior; False without a trochlea."""
-    frame = _frame_by_trochlea(femur)
-    return frame is not None and float(frame.rotation[0, 0]) < 0.0
+# Several checks need the frames of the same bodies, whose fits take longest.
+@lru_cache(maxsize=2)
+def _shape_frame(body: str, mesh: TriangleMesh) -> AnatomicalFrame | None:
+    """Return the frame of a body (V, 3) [m] by its shape alone; None for a shape without one."""
+    try:
+        return femoral_frame(mesh) if body == "femur" else tibial_frame(mesh)
+    except MeshError:
+        return None
 
 
-# Several checks need the frame of the same femur, whose fit takes longest.
-@lru_cache(maxsize=1)
 def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
     """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior."""
-    frame = _frame_by_trochlea(femur)
-    if frame is not None and float(frame.rotation[0, 0]) > 0.0:
+    frame = _shape_frame("femur", femur)
+    if frame is not None and frame.rotation[0, 0] > 0.0 and _tells_anterior(frame):
         return frame
     return femoral_frame(femur, FORWARD)
 
 
-@lru_cache(maxsize=1)
-def _frame_by_trochlea(femur: TriangleMesh) -> AnatomicalFrame | None:
-    """Return the frame of a femur by its shape alone; None without a trochlea."""
-    try:
-        frame = femoral_frame(femur)
-    except MeshError:
-        return None
-    return frame if frame.evidence["anterior"].certainty == "sure" else None
+def _tells_anterior(frame: AnatomicalFrame) -> bool:
+    return frame.evidence["anterior"].certainty == "sure"
 
 
 #: Least difference of medial and lateral parts that tells the side (measured: 0.3 to 1 and 0.4 to
@@ -136,14 +132,15 @@ _ONE_CONDYLE = (0.6, 0.75)
 #: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful
 #: (measured: 0.94 to 1.03; twice the volume is 1.26 times the width).
 _MISSING, _DOUBTFUL = (0.62, 1.6), (0.83, 1.17)
-#: Anterior component of the mean normal of a tibia (measured: -0.16 to 0.01).
-_ANTERIOR_SLOPE = 0.1
-#: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the
-#: posterior condyles in x and y, of mid-width of the femur, of the tibia in x and z.
-_CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
-_TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
-#: Angle between the lateral axis and that of the shape that is doubtful [deg] (measured: 0 to 6).
-_TURNED = 12.0
+#: Distances of the origin of a body's own frame that are doubtful and wrong [m]: of the flexion
+#: axis in x and y, of the plateaus in x; and of both in z.
+_AWAY = {
+    "femur": ((20e-3, 45e-3), (10e-3, 25e-3)),
+    "tibia": ((15e-3, 40e-3), (12e-3, 20e-3)),
+}
+#: Angles between the lateral axis and that of the shape that are doubtful and wrong [deg]
+#: (measured: 0 to 6).
+_TURNED = (12.0, 45.0)
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
 _ALIGN = (
@@ -241,18 +238,16 @@ def _joining(mesh: TriangleMesh) -> str:
 
 
 def _bodies(meshes: Meshes) -> _Findings:
-    for body, mesh in meshes.items():
-        what = shape.simple_body(mesh)
-        if what is None and body == "tibia" and shape.flatness(mesh) > _NO_PLATEAU:
-            exchanged = "femur" in meshes and shape.flatness(meshes["femur"]) < _BETWEEN
-            what = None if exchanged else "nearly as high as wide"
-        if what is not None:
-            text = (
-                f"the mesh is {what}, not the bearing surface of a {body} (expected "
-                f"{'curved condyles' if body == 'femur' else 'two shallow plateaus'}); name the "
-                f"mesh of the {body} in knee.{body}.file"
-            )
-            yield _of_body("other-body", body, mesh, text)
+    mesh = meshes.get("tibia")
+    if mesh is None or shape.flatness(mesh) <= _NO_PLATEAU:
+        return
+    if "femur" in meshes and shape.flatness(meshes["femur"]) < _BETWEEN:
+        return  # exchanged
+    text = (
+        "the mesh is nearly as high as wide, not the bearing surface of a tibia (expected two "
+        "shallow plateaus); name the mesh of the tibia in knee.tibia.file"
+    )
+    yield _of_body("other-body", "tibia", mesh, text)
 
 
 def _exchanged(meshes: Meshes) -> _Findings:
@@ -323,52 +318,30 @@ def _orientations(meshes: Meshes) -> _Findings:
 
 
 def _turned(meshes: Meshes) -> _Findings:
-    """Yield findings about bodies that are turned about the superior axis."""
-    femur, tibia = meshes.get("femur"), meshes.get("tibia")
-    if femur is not None:
-        squares = (femur.normals**2 * femur.areas[:, None]).sum(axis=0)
-        if squares[2] > 1.3 * squares[0]:
-            text = "the condyles roll about the anterior axis (expected about the lateral axis)"
-            yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
-        elif faces_backward(femur):
-            text = (
-                "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
-                "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
-                f"the first and third of knee.femur.axes, or {_ALIGN}"
-            )
-            yield _of_body("opposed", "femur", femur, text)
-    if tibia is None:
-        return
-    size = np.ptp(tibia.vertices, axis=0)
-    if size[0] > 1.15 * size[2]:
+    """Yield findings about bodies turned about the superior axis against their own frame."""
+    # Flexion and the slope of the plateau are not visible in the shapes.
+    for body, mesh in meshes.items():
+        frame = _shape_frame(body, mesh)
+        if frame is None:
+            continue
+        line = "posterior condyles" if body == "femur" else "middles of both plateaus"
+        lateral = float(np.clip(frame.rotation[2, 2], -1.0, 1.0))
+        told = _tells_anterior(frame)
+        angle = np.degrees(np.arccos(lateral if told else abs(lateral)))
+        if angle <= _TURNED[0]:
+            continue
         text = (
-            f"the tibia is {1e3 * size[0]:.0f} mm long and {1e3 * size[2]:.0f} mm wide (expected "
-            f"wider than long); {_exchange('tibia')}"
+            f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
+            "(expected nearly along this axis"
         )
-        yield _of_body("quarter-turn", "tibia", tibia, text)
-    if (notch := shape_of(tibia, np.eye(3)).notch) < -NOTCH:
-        text = (
-            "femur and tibia are opposed: the notch of the tibia is anterior, "
-            f"{-100.0 * notch:.0f} % of the length deep (expected posterior); turn the tibia by "
-            "180 deg about the superior axis: change the signs of the first and third of "
-            f"knee.tibia.axes, or {_ALIGN}"
-        )
-        yield _of_body("notch", "tibia", tibia, text)
-    slope = float(tibia.area_vectors[:, 0].sum() / tibia.areas.sum())
-    if slope > _ANTERIOR_SLOPE:
-        text = (
-            f"{tibia.name}: the tibia may be opposed to the femur: its plateaus slope "
-            f"{np.degrees(np.arcsin(slope)):.0f} deg anteriorly (natural plateaus slope "
-            "posteriorly); check that the first of knee.tibia.axes points anterior"
-        )
-        yield Finding("warning", "[knee.tibia]", text, "tibia-opposed")
-
-
-def _exchange(body: str) -> str:
-    return (
-        f"the mesh is turned by 90 deg about the superior axis: exchange the first and third of "
-        f"knee.{body}.axes, and change one sign, or {_ALIGN}"
-    )
+        if told and angle > 90.0:
+            part = "trochlea" if body == "femur" else "notch"
+            text += f"), and the {part} is on the wrong side, anterior and posterior exchanged"
+        else:
+            text += ")"
+        level: Level = "error" if angle > _TURNED[1] else "warning"
+        text += f"; set axes and rotation_deg in [knee.{body}]: {_ALIGN}"
+        yield Finding(level, f"[knee.{body}]", text, f"{body}-turned")
 
 
 def _solids(meshes: Meshes) -> _Findings:
@@ -400,49 +373,25 @@ def _widths(meshes: Meshes) -> _Findings:
 
 
 def _origins(meshes: Meshes) -> _Findings:
+    """Yield findings about bodies whose origin is far from that of their own frame."""
     for body, mesh in meshes.items():
-        if body == "femur":
-            centre = shape.posterior_centre(mesh)
-            distances = np.array([np.hypot(*centre[:2]), abs(centre[2])])
-            limits = _CONDYLES, _FEMUR_ACROSS
-            what = "the middle of the posterior condyles of the femur"
-            expected = "expected near the origin, which flexion turns about"
-        else:
-            centre = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
-            distances, limits = np.abs(centre[[0, 2]]), (_TIBIA_ALONG, _TIBIA_ACROSS)
-            what = "the middle of the plateaus of the tibia"
-            expected = "expected above or below the origin, near which the axial force acts"
+        frame = _shape_frame(body, mesh)
+        if frame is None:
+            continue
+        x, y, z = frame.origin
+        what = "middle of the " + ("flexion axis" if body == "femur" else "plateaus")
+        away = np.hypot(x, y) if body == "femur" else abs(x)
         doubtful, wrong = (
-            any(at > limit[k] for at, limit in zip(distances, limits, strict=True)) for k in (0, 1)
+            away > along or abs(z) > across for along, across in zip(*_AWAY[body], strict=True)
         )
         if doubtful:
-            x, y, z = 1e3 * centre
             text = (
-                f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
-                f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm and axes in "
-                f"[knee.{body}]: {_ALIGN}"
+                f"{mesh.name}: the {what} of the {body} is at ({1e3 * x:.0f}, {1e3 * y:.0f}, "
+                f"{1e3 * z:.0f}) mm, {1e3 * np.hypot(away, z):.0f} mm off the origin (expected "
+                f"near it); set origin_mm and axes in [knee.{body}]: {_ALIGN}"
             )
             level: Level = "error" if wrong else "warning"
             yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
-
-
-def _axes(meshes: Meshes) -> _Findings:
-    """Yield warnings about bodies that are turned against their anatomical frame."""
-    for body, mesh in meshes.items():
-        try:
-            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, FORWARD)
-        except MeshError:  # the frame is not found, which does not make the mesh wrong
-            continue
-        # Flexion and the slope of the plateau are not visible in the shapes.
-        line = "posterior condyles" if body == "femur" else "middles of both plateaus"
-        angle = np.degrees(np.arccos(min(1.0, abs(float(frame.rotation[2, 2])))))
-        if angle > _TURNED:
-            text = (
-                f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
-                f"(expected nearly along this axis); set origin_mm and axes in [knee.{body}]: "
-                f"{_ALIGN}"
-            )
-            yield Finding("warning", f"[knee.{body}]", text, f"{body}-turned")
 
 
 #: In the order in which a fault hides others.
@@ -450,9 +399,8 @@ _WITHOUT_AXES: tuple[_Check, ...] = (check_same, _pieces, _bodies, _exchanged)
 _WITH_AXES: tuple[_Check, ...] = (
     _single,
     _orientations,
-    _turned,
     _solids,
+    _turned,
     _widths,
     _origins,
-    _axes,
 )

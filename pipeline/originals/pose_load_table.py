@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import COORDINATES
@@ -48,10 +47,6 @@ _LIMITS = {
 }
 #: The same of the arm of the moments: moment over force [m].
 _ARMS = (1e-4, 0.5)
-#: Heights that scatter by less [m] about a function of the other coordinates may not vary at all
-#: (2000 N are some 100 µm of polyethylene, 1000 µm of cartilage); they do if the load explains the
-#: scatter, all but this part.
-_SCATTER, _UNEXPLAINED = 1e-4, 0.9
 
 
 class TableError(InputError):
@@ -174,35 +169,6 @@ def check_rows(rows: pd.DataFrame, side: str) -> None:
         )
 
 
-def check_heights(rows: pd.DataFrame) -> None:
-    """Check that heights are varied by themselves, and do not follow from the other coordinates."""
-    others = [name for name in POSE_COLUMNS if name != "superior_m"]
-    for name in COMPARTMENTS:
-        own = rows[rows["compartment"] == name]
-        values = own[others].to_numpy(dtype=np.float64)
-        z = (values - values.mean(axis=0)) / np.maximum(np.ptp(values, axis=0), 1e-12)
-        pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i + 1)]
-        # The path over flexion, along which poses are often prescribed, is no parabola.
-        terms = np.column_stack([np.ones(len(z)), z, *pairs, z[:, 0] ** 3, z[:, 0] ** 4])
-        load = own["force_y_N"].to_numpy() / own["force_y_N"].max()
-        height = own["superior_m"].to_numpy(dtype=np.float64)
-        without = _scatter(terms, height)
-        loaded = np.column_stack([terms, load, np.sqrt(load)])
-        if without < _SCATTER and _scatter(loaded, height) > _UNEXPLAINED * without:
-            raise TableError(
-                f"{{name}}, {name}: expected heights that vary independently, found "
-                f"heights that follow from the other coordinates to within {1e6 * without:.2g} µm "
-                "and do not vary with the load; add poses with the femur higher and lower",
-                "superior_m",
-            )
-
-
-def _scatter(terms: FloatArray, values: FloatArray) -> float:
-    """Return the standard deviation of values about their least-squares fit."""
-    residual = values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]
-    return float(np.sqrt(residual @ residual / (len(values) - terms.shape[1])))
-
-
 #: Columns of the tables of a run that mean nothing here, or are read otherwise.
 _OWN = frozenset(("compartment", "index", "load_N", "first", *RESULT_COLUMNS[:3]))
 _SAVE_AGAIN = "save the table with commas between cells and with decimal points"
@@ -278,7 +244,6 @@ def _checked(
     if side == "left":
         rows = rows.assign(**{c: -rows[c] for c in _MIRRORED if c in rows.columns})
     check_rows(rows, side)
-    check_heights(rows)
     missing = tuple(column for column in QUANTITY_COLUMNS if column not in known)
     rows = rows.assign(load_N=rows["force_y_N"], status=OK, reason="", evaluations=1)
     rows = rows.assign(**dict.fromkeys(missing, np.nan))

@@ -36,12 +36,10 @@ from foundation.surfaces.mesh_checks import (
     report_findings,
     vertices_of,
 )
-from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
 from pipeline.originals.mesh_loading import BearingPart, bearing_part
 from pipeline.preparation.bearing_pair import bearing_of
-from pipeline.preparation.open_question import OpenQuestion, anterior_question
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
@@ -56,9 +54,6 @@ _AHEAD, _BESIDE, _ABOVE = 20e-3, 15e-3, (10e-3, 45e-3)
 #: Least difference of medial and lateral parts that tells the side, and that is certain
 #: (`trochlear_lead`, `shaft_lean` and `Shape.medial_left`).
 _LIKELY, _CERTAIN = 0.04, 0.2
-#: Largest extent of a tibia over the width of the femur below which it is one plateau (measured:
-#: one 0.55 to 0.68, both 0.94 to 1.06).
-_ONE_PLATEAU = 0.8
 #: Falls of a plateau towards posterior [deg].
 _SLOPES = (-20.0, 30.0)
 #: Largest angle of a stated direction to the anterior axis [deg]: signed axes are at most 55 off.
@@ -113,7 +108,7 @@ def propose_alignment(
     names or the user state; one that the user states stands against the shape. `slope` is the angle
     [rad] by which the tibial plateau falls towards posterior; the shaft of `bone`, the bone of the
     femur [m] in the frame of its mesh, tells the zero of flexion. Raises `InputError` if a shape is
-    not that of a knee; `OpenQuestion` if the shape leaves a question.
+    not that of a knee, or leaves a question that an option answers.
     """
     if not _SLOPES[0] <= np.degrees(slope) <= _SLOPES[1]:
         raise InputError(
@@ -128,7 +123,7 @@ def propose_alignment(
     tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
-            raise anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
+            raise _anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
         ahead = femoral_frame(femur_mesh, tibia.rotation[0])
         femur = _stated(ahead, "likely", "parallel to the tibia")
     lead = _femoral_side(femur, femur_mesh, meshes["femur"], bearings["femur"].kind)
@@ -207,7 +202,6 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
             [found for found in check_mesh(mesh) if found.is_error and found.code not in known]
         )
     report_findings(check_same(meshes))
-    _check_plateaus(meshes)
     shapes, holes = dict(meshes), list[Finding]()
     for body in meshes:
         # A body without a bearing surface is checked as a whole, which tells what it is instead.
@@ -219,31 +213,6 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
             holes += hole_findings(mesh, bears)
     report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
-
-
-def _check_plateaus(meshes: Mapping[str, TriangleMesh]) -> None:
-    """Raise `MeshError` if a tibia [m] is one plateau alone, which is named if its place tells."""
-    tibia = meshes["tibia"]
-    try:
-        bearing = bearing_of(meshes, "femur")
-        frame = bearing.frame or femoral_frame(bearing.mesh)
-    except MeshError:  # reported by the checks of the shapes
-        return
-    width = float(np.ptp(bearing.mesh.vertices @ frame.rotation[2]))
-    length = float(np.ptp(tibia.vertices @ principal_axes(tibia)[0].T, axis=0).max())
-    if length > _ONE_PLATEAU * width:
-        return
-    x, y, z = frame.of(0.5 * (tibia.vertices.min(axis=0) + tibia.vertices.max(axis=0))[None])[0]
-    beside = abs(x) < 2.0 * _AHEAD and -y > _ABOVE[0] and _BESIDE < 2.0 * abs(z) < 2.0 * width
-    lead = _femoral_side(frame, bearing.mesh, meshes["femur"], bearing.kind).score
-    which = "one plateau"
-    if beside and abs(lead) > _LIKELY:
-        which = f"the {'lateral' if z * lead > 0.0 else 'medial'} plateau"
-    raise MeshError(
-        f"{tibia.name}: the tibia has {which} alone, {1e3 * length:.0f} mm long below a femur "
-        f"{1e3 * width:.0f} mm wide; give the files of both plateaus (init --tibia FILE --tibia "
-        "FILE)"
-    )
 
 
 def placed_parts(
@@ -351,17 +320,30 @@ def _forward(
         forward, certain, reasons = ahead, True, ["both files are of one scan"]
     elif against and _parallel(femur, tibia, _NEARLY_PARALLEL):
         contradiction = f"{_PLATEAU} would be lateral by the axes of the files"
-        raise anterior_question(tibia_mesh, "tibia", Evidence("unknown", contradiction), tibia)
+        raise _anterior_question(tibia_mesh, "tibia", Evidence("unknown", contradiction), tibia)
     elif parallel:
         forward, reasons = ahead, ["parallel to the femur"]
     elif clear > _LIKELY:
         forward, reasons = by_shape, []
     else:
-        raise anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
+        raise _anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
     if by_shape == forward and clear > _LIKELY:
         reasons.append(f"{_PLATEAU} is medial")
     certainty = "sure" if certain else "likely"
     return forward, Evidence(certainty, " and ".join(reasons))
+
+
+def _anterior_question(
+    mesh: TriangleMesh, body: str, evidence: Evidence, frame: AnatomicalFrame
+) -> InputError:
+    """Return the question which end of a body is anterior; its frame may face backward."""
+    option, ahead = f"--{body}-anterior", frame.rotation[0]
+    name = "xyz"[int(np.argmax(np.abs(ahead)))]
+    return InputError(
+        f"{mesh.name}: does {name} or -{name} of the file point anterior? The shape of the {body} "
+        f"does not tell ({evidence.reason}); add {option}={name} or {option}=-{name}, or state the "
+        "axes of the files (init --axes)"
+    )
 
 
 def _check_stated(
@@ -405,10 +387,9 @@ def _side(
     reason = " and ".join(found)
     if named_side not in (None, shape):
         if certainty == "sure":
-            raise OpenQuestion(
+            raise InputError(
                 f"is this a right or a left knee? The file names say {named_side}, the shape says "
-                f"{shape} ({reason})",
-                "add --side right or --side left",
+                f"{shape} ({reason}); add --side right or --side left"
             )
         return named_side, Evidence(
             "likely", f"from the file names; the shape says {shape} ({reason})"

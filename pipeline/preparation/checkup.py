@@ -25,7 +25,6 @@ from pipeline.originals.table_original import TableOriginal, build_original, com
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_checkup import check_meshes
-from pipeline.preparation.shape_checkup import picture_of_shape
 from pipeline.progress import say, silenced
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
@@ -57,8 +56,6 @@ def check_study(
     section = tree.get("knee", {})
     too_fine = isinstance(section, dict) and check_meshes(section, file.parent, findings)
     figures: dict[str, Any] = {}
-    if config is not None and config.knee.shape is not None and not findings.has_errors:
-        picture_of_shape(config.knee, file, findings)
     if config is not None:
         if config.simulation.kind == "gait":
             _check_tables(config, findings)

@@ -23,10 +23,10 @@ class InitOptions:
     Parameters
     ----------
     femur : tuple of Path
-        Femoral mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
+        Femoral mesh (.stl, .ply, .obj, .vtk, .vtp, .vtu, .step, .stp).
         Repeat the option for a body in several files.
     tibia : tuple of Path
-        Tibial mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
+        Tibial mesh (.stl, .ply, .obj, .vtk, .vtp, .vtu, .step, .stp).
         Repeat the option for a body in several files.
     material : {"polyethylene", "cartilage"}, optional
         Material of the bearing surface (default: cartilage if both bodies are thin closed shells).

@@ -12,6 +12,7 @@ from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import Smoothed
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
+from pipeline.originals.finite_element_layer import as_elements, build_elements
 from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
@@ -20,6 +21,8 @@ from surrogates.sampling.space import ReferencePath
 
 #: Deviations of the smoothing that are tried in turn [um].
 DEVIATIONS_UM = (20.0, 50.0, 100.0)
+#: Parts of the spacing of nodes that are tried in turn: elements may fold at one of them.
+_SPACINGS = (1.0, 0.8, 1.25)
 _ELEMENTS = 'model = "finite_element": the elastic layer itself'
 _LINEAR = (
     'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
@@ -58,8 +61,27 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
         if found <= SMOOTH:
             reason = f"{_ELEMENTS}; {_smooth_words(found)}, which is little"
-            return LawChoice(patches.spacing, 0.0, (reason,))
+            return _elements(config, surfaces, patches, 0.0, (reason,))
         return _smoothed(config, surfaces, patches, found)
+
+
+def _elements(
+    config: Config,
+    surfaces: KneeSurfaces,
+    patches: LoadedPatches,
+    smooth_um: float,
+    reasons: tuple[str, ...],
+) -> LawChoice:
+    """Return finite elements of a spacing at which the whole layer can be meshed, else springs."""
+    for part in _SPACINGS:
+        spacing = round(part * patches.spacing, 2)
+        try:
+            build_elements(as_elements(config.contact, spacing), surfaces)
+        except InputError as error:
+            told = error
+        else:
+            return LawChoice(spacing, smooth_um, reasons)
+    return _linear(f"the layer cannot be meshed ({told})", smooth_um)
 
 
 def _smoothed(
@@ -84,7 +106,7 @@ def _smoothed(
             f"{1e6 * tibia.largest:.0f} um"
         )
         then = f"{_ELEMENTS}; then {_smooth_words(trial.found)}"
-        return LawChoice(patches.spacing, deviation, (cost, moved, then))
+        return _elements(config, trial.surfaces, patches, deviation, (cost, moved, then))
     # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
@@ -95,10 +117,11 @@ def _smoothed(
 
 
 class _Trial(NamedTuple):
-    """Smoothed surfaces, and their roughness [1], NaN if unknown."""
+    """Smoothed bodies, the surfaces of the knee, and their roughness [1], NaN if unknown."""
 
     femur: Smoothed
     tibia: Smoothed
+    surfaces: KneeSurfaces
     found: float
 
     @property
@@ -118,7 +141,7 @@ def _trial(
     found = roughness(config, moved, patches)
     assert femur.smoothed is not None
     assert tibia.smoothed is not None
-    return _Trial(femur.smoothed, tibia.smoothed, np.nan if found is None else found)
+    return _Trial(femur.smoothed, tibia.smoothed, moved, np.nan if found is None else found)
 
 
 def _smooth_words(found: float) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import UNITS, RawMesh
+from foundation.surfaces.mesh import UNITS
 from foundation.surfaces.mesh_checks import SIZE_RANGE, TYPICAL_SIZE
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -39,23 +39,15 @@ def guess_unit(mesh: TriangleMesh) -> Guess:
     return Guess(best, certain, reason)
 
 
-def stated_unit(raw: RawMesh) -> Guess | None:
-    """Return the unit that a file states, certain if the mesh then has the size of a knee."""
-    if raw.unit is None:
-        return None
-    reason, certain = _size_in(raw.mesh, raw.unit)
-    return Guess(raw.unit, certain, f"stated by the file: {reason}")
-
-
-def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess) -> None:
+def check_stated_unit(body: str, mesh: TriangleMesh, unit: str, guess: Guess) -> None:
     """Refuse a unit of an option in which the mesh of a body is no knee, but is one in another.
 
     Raises `InputError` with the option that states the unit of the guess.
     """
-    size, fits = _size_in(raw.mesh, unit)
+    size, fits = _size_in(mesh, unit)
     if guess.certain and not fits:
         raise InputError(
-            f"{raw.mesh.name}: in {unit}, {size}, which is not the size of a knee; in "
+            f"{mesh.name}: in {unit}, {size}, which is not the size of a knee; in "
             f"{guess.value}, {guess.reason}: use --{body}-unit {guess.value}"
         )
 

@@ -34,16 +34,13 @@ from pipeline.preparation.alignment import (
     placed_parts,
     propose_alignment,
 )
-from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     check_stated_unit,
     guess_unit,
     side_in_names,
-    stated_unit,
 )
-from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 from pipeline.progress import say
 
@@ -98,9 +95,9 @@ class MeshAnswers(NamedTuple):
 def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """Return the material, and the keys of both meshes of a configuration.
 
-    `config` is the file of the configuration, beside which an open question shows its picture.
-    Raises `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a
-    knee, or the shape leaves a question that no option answers.
+    `config` is the file of the configuration, from whose folder files are named. Raises
+    `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a knee, or
+    the shape leaves a question that no option answers.
     """
     told: list[str] = []
     files_of = _stated(options)
@@ -127,9 +124,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         found, reason = options.side or named_side, "from the file names"
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
-        picture = config.with_name(f"{config.stem}_question.png")
-        unit = keys["femur"]["unit"]
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), picture, unit)
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), keys["femur"]["unit"])
         notes = _anatomical_frames(keys, alignment, options, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
@@ -281,43 +276,23 @@ def _beside(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _unit(
-    body: str,
-    raw: RawMesh,
-    options: InitOptions,
-    told: list[str],
-) -> str:
-    """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
+def _unit(body: str, raw: RawMesh, options: InitOptions, told: list[str]) -> str:
+    """Return the unit of a file: stated by the file, of its own option, of --unit, or guessed."""
     own: str | None = getattr(options, f"{body}_unit")
-    stated, guess = stated_unit(raw), guess_unit(raw.mesh)
-    if stated is not None and raw.unit_is_sure:
-        option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
-        told.append(f"{body}: unit {stated.value}, {stated.reason}{option}")
-        return stated.value
-    if own is not None:
-        if stated is not None and own != stated.value:
-            told.append(f"{body}: unit {own}, although the file states {stated.value}")
-        check_stated_unit(body, raw, own, guess)
-        return own
-    if stated is not None and (stated.certain or not guess.certain):
-        told.append(f"{body}: unit {stated.value}, {stated.reason}")
-        return stated.value
-    if options.unit is not None:
-        check_stated_unit(body, raw, options.unit, guess)
-        return options.unit
-    option = f"; if not, state --{body}-unit"
-    begin, doubt = (
-        ("", "")
-        if guess.certain
-        else (WARNING, ", which is not the size of a knee; check the mesh")
-    )
-    if stated is not None:
-        begin = WARNING
-        doubt = f"; the file states {stated.value}, which is not the size of a knee{option}"
-    elif is_long(TriangleMesh(UNITS[guess.value] * raw.mesh.vertices, raw.mesh.faces)):
-        begin, doubt = "", ", a long bone"
+    if raw.unit is not None:
+        option = "" if own in (None, raw.unit) else f"; --{body}-unit {own} has no effect"
+        told.append(f"{body}: unit {raw.unit}, stated by the file{option}")
+        return raw.unit
+    guess, unit = guess_unit(raw.mesh), own or options.unit
+    if unit is not None:
+        check_stated_unit(body, raw.mesh, unit, guess)
+        return unit
+    begin, doubt = "", ""
+    if is_long(TriangleMesh(UNITS[guess.value] * raw.mesh.vertices, raw.mesh.faces)):
+        doubt = ", a long bone"
     elif not guess.certain:
-        doubt += option
+        doubt = f", which is not the size of a knee; check the mesh, or state --{body}-unit"
+        begin = WARNING
     told.append(f"{begin}{body}: unit {guess.value}: {guess.reason}{doubt}")
     return guess.value
 
@@ -342,13 +317,9 @@ def _aligned(
     options: InitOptions,
     named_side: str | None,
     slope: float,
-    picture: Path,
     unit: str,
 ) -> Alignment:
-    """Return the proposed alignment; an `OpenQuestion` has a picture of what the shape leaves.
-
-    A bone of the femur is in the `unit` of the femur's mesh.
-    """
+    """Return the proposed alignment; a bone of the femur is in the `unit` of the femur's mesh."""
     anterior = {
         body: axis_of(text)
         for body in BODIES
@@ -356,17 +327,14 @@ def _aligned(
     }
     files = options.femur_bone
     bone = load_mesh(files, unit=unit, check=False) if files else None
-    try:
-        return propose_alignment(
-            meshes,
-            anterior,
-            options.side or named_side,
-            side_stated=options.side is not None,
-            slope=slope,
-            bone=bone,
-        )
-    except OpenQuestion as error:
-        raise shown_question(error, meshes, picture) from error
+    return propose_alignment(
+        meshes,
+        anterior,
+        options.side or named_side,
+        side_stated=options.side is not None,
+        slope=slope,
+        bone=bone,
+    )
 
 
 def _anatomical_frames(

@@ -18,15 +18,10 @@ from foundation.surfaces.mesh_checks import BODIES
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.knee_schema import KneeConfig, ShapeConfig
 from pipeline.config.reading import tuples_of
-from pipeline.files import WriteError
 from pipeline.originals.knee_surfaces import shape_modes, shaped_surfaces
 from pipeline.preparation.findings import Findings
 
-SECTION = "[knee.shape]"
-#: Weight of the pictures and of the test for folds, of a set and of given displacements.
-SHOWN = {True: 2.0, False: 1.0}
-#: Weight in standard deviations beyond which a shape is unlike those of the set.
-_UNLIKELY = 3.0
+_SECTION = "[knee.shape]"
 #: Share of a motion as a rigid body in a mode beyond which the meshes are not aligned.
 _RIGID = 0.9
 
@@ -49,37 +44,17 @@ def check_shape(
         findings.add(_of_modes(config.shape, modes))
         femur, tibia, _ = shaped_surfaces(config)
     except (InputError, OSError) as error:
-        findings.error(SECTION, str(error).removeprefix(f"{SECTION} "))
+        findings.error(_SECTION, str(error).removeprefix(f"{_SECTION} "))
         return None
     return dict(zip(BODIES, (femur, tibia), strict=True))
 
 
-def picture_of_shape(knee: KneeConfig, file: Path, findings: Findings) -> None:
-    """Draw the modes of [knee.shape] in the folder of a configuration, and note the picture.
-
-    The meshes of `knee` have no errors. `findings` takes the file of the picture, or a warning if
-    the folder cannot be written to.
-    """
-    # matplotlib takes a second, which other studies need not wait for.
-    from pipeline.preparation.shape_picture import draw_shape_modes
-
-    modes = shape_modes(knee)
-    picture = file.with_name(f"{file.stem}_shape_modes.png")
-    try:
-        draw_shape_modes(picture, modes, SHOWN[modes.shares is not None])
-    except WriteError as error:
-        findings.warning(SECTION, error)
-    else:
-        findings.note(SECTION, f"picture of the modes: {picture}")
-
-
 def _of_modes(shape: ShapeConfig, modes: ShapeModes) -> Iterator[Finding]:
     """Yield notes on each mode, and warnings."""
-    yield Finding("note", SECTION, _of_all(shape, modes))
+    yield Finding("note", _SECTION, _of_all(shape, modes))
     for number in range(1, len(modes.modes) + 1):
-        yield Finding("note", SECTION, mode_words(modes, number))
+        yield Finding("note", _SECTION, _mode_words(modes, number))
     if modes.shares is not None:
-        yield from _unusual_weights(shape)
         yield from _rigid_motions(modes)
     yield from _folds(modes)
 
@@ -96,7 +71,7 @@ def _of_all(shape: ShapeConfig, modes: ShapeModes) -> str:
     )
 
 
-def mode_words(modes: ShapeModes, number: int) -> str:
+def _mode_words(modes: ShapeModes, number: int) -> str:
     """Return in words what a mode (1, 2, ...) moves."""
     share = "" if modes.shares is None else f"{modes.shares[number - 1]:.1%} of the variance; "
     weight = "a weight of 1" if modes.shares is None else "a standard deviation"
@@ -113,16 +88,6 @@ def _by_body(modes: ShapeModes, number: int) -> dict[str, FloatArray]:
     return dict(zip(BODIES, split, strict=True))
 
 
-def _unusual_weights(shape: ShapeConfig) -> Iterator[Finding]:
-    for number, weight in enumerate(shape.weights, start=1):
-        if abs(weight) > _UNLIKELY:
-            text = (
-                f"{weight:g} standard deviations (expected at most {_UNLIKELY:g}): the shape is "
-                "unlike those of the set"
-            )
-            yield Finding("warning", f"knee.shape.mode_{number}", text)
-
-
 def _rigid_motions(modes: ShapeModes) -> Iterator[Finding]:
     for number in range(1, len(modes.modes) + 1):
         for (body, moved), mesh in zip(
@@ -135,7 +100,7 @@ def _rigid_motions(modes: ShapeModes) -> Iterator[Finding]:
                     "squared displacements): the meshes seem to lie in different frames; set "
                     'align = "rigid", unless the positions in the frame of the bone are meant'
                 )
-                yield Finding("warning", SECTION, text)
+                yield Finding("warning", _SECTION, text)
 
 
 def _is_large(modes: ShapeModes, number: int, moved: FloatArray) -> bool:
@@ -144,10 +109,10 @@ def _is_large(modes: ShapeModes, number: int, moved: FloatArray) -> bool:
 
 
 def _folds(modes: ShapeModes) -> Iterator[Finding]:
-    size = SHOWN[modes.shares is not None]
+    size = 1.0 if modes.shares is None else 2.0
     for number in range(len(modes.modes)):
         for sign in (-size, size):
             try:
                 modes.meshes(sign * np.eye(len(modes.modes))[number])
             except InputError as error:
-                yield Finding("warning", SECTION, str(error))
+                yield Finding("warning", _SECTION, str(error))

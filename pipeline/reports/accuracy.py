@@ -22,10 +22,9 @@ from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, of_model
 from pipeline.store.quantities import CATALOGUE, axis_label, to_display
 from pipeline.store.run_documents import Part
 from pipeline.store.samples import FAILED, loads_of, poses_of, usable
-from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import beyond
-from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
+from surrogates.formulations.domain_fit import ERRORS, WRONG, is_wrong
 
 
 def domain_of(files: RunFiles) -> dict[str, Any] | None:
@@ -38,7 +37,6 @@ def domain_of(files: RunFiles) -> dict[str, Any] | None:
     return {
         "wrong_percent_of_largest": 100.0 * WRONG,
         "standard_errors": ERRORS,
-        "far_off_percent_of_largest": 100.0 * FAR,
         "compartments": {
             name: judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
             for name in files.compartments
@@ -48,18 +46,15 @@ def domain_of(files: RunFiles) -> dict[str, Any] | None:
 
 def judged(
     surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
-) -> dict[str, float | None]:
-    """Return how many samples of a compartment are flagged, feasible, wrong and far off."""
+) -> dict[str, int]:
+    """Return how many samples of a compartment are flagged, feasible and wrong."""
     poses, truth = poses_of(rows), loads_of(rows)
     found = surrogate.loads(poses, order=1)
     loads, flagged = found.array, is_flagged(found.variables)
-    error = np.abs(loads - truth)[:, :3]
     largest = float(surrogate.space.load[1])
     expected = surrogate.standard_error(poses)[:, :3]
-    wrong, far = is_wrong(loads - truth, expected, largest), is_far_off(loads - truth, largest)
+    wrong = is_wrong(loads - truth, expected, largest)
     kept = rows.index.isin(feasible(rows, feasibility).index)
-    known = np.isfinite(expected) & ~flagged[:, None]
-    covered = error[known] <= NORMAL_95 * expected[known]
     return {
         "points": len(rows),
         "flagged": int(flagged.sum()),
@@ -67,9 +62,6 @@ def judged(
         "feasible_flagged": int((flagged & kept).sum()),
         "wrong": int(wrong.sum()),
         "wrong_without_flag": int((wrong & ~flagged).sum()),
-        "far_off": int(far.sum()),
-        "far_off_without_flag": int((far & ~flagged).sum()),
-        "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Figures of the contact over the cycle: travel, low points of the condyles, areas, load share."""
+"""Figures of the contact over the cycle: its travel, and low points of the condyles."""
 
 from __future__ import annotations
 
@@ -6,77 +6,46 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.spatial import cKDTree
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, cycle_chart, lines_of, rounded
+from pipeline.reports.charts import chart, lines_of, rounded
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of, scale_of
+from pipeline.reports.pressure_field import middle_of, outline_of
 from pipeline.stages.gait_cycle import Frames
 from pipeline.store.quantities import to_display
-from pipeline.store.run_documents import MODELS
 
 #: Vertices of a condyle that place its lowest point.
 _NEAREST = 24
-# Levels of the area above a pressure.
-_LEVELS = 61
 _MAP = (5.2, 3.6)
 
 
 def contact_of(files: RunFiles) -> dict[str, Any] | None:
-    """Return the contact over the cycle of the first model of a run; None without frames."""
+    """Return the travel of the contact over the cycle of the original; None without frames."""
     if (fields := files.fields) is None:
         return None
     frames = fields.frames
     centres, low = frames.centre_m[0], low_points(frames, frames.poses)
-    largest = fields.largest[MODELS[0]]
-    swept = fields.area_above(largest, [0.0])[:, 0]
-    rows = {}
-    for k, name in enumerate(COMPARTMENTS):
-        at = frames.tibia_faces[fields.side == k]
-        rows[name] = to_display(
-            {
-                "contact_ap_travel_m": _travel(centres[:, k, 0]),
-                "contact_ml_travel_m": _travel(centres[:, k, 2]),
-                "low_point_ap_travel_m": _travel(low[:, k, 0]),
-                "largest_pressure_Pa": max(0.0, float(largest[at].max())),
-                "area_touched_m2": float(swept[k]),
-            }
-        )
-    share = medial_share(files.cycles[MODELS[0]])
-    return {
-        "compartments": rows,
-        "medial_share_mean_percent": float(np.nanmean(share)),
-        "medial_share_least_percent": float(np.nanmin(share)),
-        "medial_share_largest_percent": float(np.nanmax(share)),
+    travel = {
+        name: {
+            "contact_ap_travel_m": _travel(centres[:, k, 0]),
+            "contact_ml_travel_m": _travel(centres[:, k, 2]),
+            "low_point_ap_travel_m": _travel(low[:, k, 0]),
+        }
+        for k, name in enumerate(COMPARTMENTS)
     }
+    return {"compartments": to_display(travel)}
 
 
 def contact_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield the figures of the contact over the cycle; without frames, the load share alone."""
+    """Yield the path of the contact, and its place over flexion; none without frames."""
     if (fields := files.fields) is not None:
-        yield _path_of_contact(fields)
-        yield _rollback(fields)
-    shares = {name: (t["gait_percent"], medial_share(t)) for name, t in files.cycles.items()}
-    yield cycle_chart(
-        "medial-share", "Medial share of the axial force over the cycle", shares,
-        "medial share of the axial force [%]", size=fig.WIDE, title="Load share",
-        y_range=[0.0, 100.0],
-    )  # fmt: skip
-    if fields is not None:
-        yield _area_above(fields)
-
-
-def medial_share(cycle: pd.DataFrame) -> FloatArray:
-    """Return the medial part (N,) of the axial force of both compartments [%], NaN without load."""
-    medial, lateral = (cycle[f"{name}_force_y_N"].to_numpy() for name in COMPARTMENTS)
-    total = medial + lateral
-    return np.where(total > 0.0, 100.0 * medial / np.where(total > 0.0, total, 1.0), np.nan)
+        yield _path_of_contact(fields.frames)
+        yield _rollback(fields.frames)
 
 
 def low_points(frames: Frames, poses: FloatArray) -> FloatArray:
@@ -120,8 +89,7 @@ def _travel(values: FloatArray) -> float | None:
     return float(np.ptp(known)) if len(known) else None
 
 
-def _path_of_contact(fields: ContactFields) -> Picture:
-    frames = fields.frames
+def _path_of_contact(frames: Frames) -> Picture:
     centres = 1e3 * frames.centre_m[0]
     border = outline_of(1e3 * frames.tibia_vertices, frames.tibia_faces)
     x, y = ({n: centres[:, k, axis] for k, n in enumerate(COMPARTMENTS)} for axis in (2, 0))
@@ -133,8 +101,7 @@ def _path_of_contact(fields: ContactFields) -> Picture:
     )  # fmt: skip
 
 
-def _rollback(fields: ContactFields) -> Picture:
-    frames = fields.frames
+def _rollback(frames: Frames) -> Picture:
     low = 1e3 * low_points(frames, frames.poses)
     x = dict.fromkeys(COMPARTMENTS, np.degrees(frames.poses[:, 0]))
     lines = []
@@ -145,24 +112,4 @@ def _rollback(fields: ContactFields) -> Picture:
     return chart(
         "rollback", "AP position of the low points of the condyles and of the contact over flexion",
         "flexion [°]", "anterior [mm]", lines, size=fig.WIDE, title="Low points and rollback",
-    )  # fmt: skip
-
-
-def _area_above(fields: ContactFields) -> Picture:
-    """Return the area above each pressure, at the highest peak and of the largest pressures."""
-    model = MODELS[0]
-    peak = fields.at_peak(model)
-    top, _ = scale_of(1e-6 * float(fields.largest[model].max()))
-    levels = np.linspace(0.0, top, _LEVELS)
-    lines = []
-    for words, values, dashed in (
-        (f"at {fields.frames.gait_percent[peak]:.0f} %", fields.values[model][peak], False),
-        ("largest over the cycle", fields.largest[model], True),
-    ):
-        areas = 1e6 * fields.area_above(values, 1e6 * levels)
-        for shown in lines_of(dict(zip(COMPARTMENTS, areas, strict=True)), dashed=dashed):
-            lines.append(shown | {"name": f"{shown['name']}, {words}"})
-    return chart(
-        "area-above-pressure", "Area above a pressure", "pressure [MPa]", "area above [mm²]", lines,
-        size=fig.WIDE, at=levels, range=[0.0, top], from_zero=True, title="Area above a pressure",
     )  # fmt: skip

@@ -20,7 +20,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from PIL import Image
 
 from foundation.base.checks import FloatArray
@@ -115,28 +115,6 @@ def panel(
     return figure, axes
 
 
-def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above the axes, where it covers no data."""
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
-
-
-def cycle_axis(axes: Axes, label: str) -> None:
-    """Set limits, ticks and labels of axes over the gait cycle."""
-    axes.set_xlim(0.0, 100.0)
-    axes.set_xticks(np.arange(0.0, 101.0, 20.0))
-    axes.set_xlabel("gait cycle [%]")
-    axes.set_ylabel(label)
-    widen(axes)
-
-
-def widen(axes: Axes) -> None:
-    """Widen the vertical limits of a constant quantity, which would look like numerical noise."""
-    low, high = axes.get_ylim()
-    least = 1e-6 * max(abs(low), abs(high), 1e-6)
-    if high - low < least:
-        axes.set_ylim(low - least, high + least)
-
-
 def bands_of(largest: float) -> FloatArray:
     """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
     top, step = scale_of(largest)
@@ -168,12 +146,6 @@ def pressure_map(axes: Axes, surface: Triangles, values: FloatArray, bands: Floa
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.34, 0.5
 
 
-def corners_of(plateaus: Sequence[Triangles]) -> FloatArray:
-    """Return the corners (2, 3) of the box of plateaus [mm]."""
-    points = np.concatenate([vertices[np.unique(faces)] for vertices, faces in plateaus])
-    return np.array([points.min(axis=0), points.max(axis=0)])
-
-
 @picture("png")
 def plateau_map(
     tibia: Triangles,
@@ -181,16 +153,13 @@ def plateau_map(
     limit: float,
     titles: Sequence[str],
     unit: str,
-    *,
-    corners: FloatArray | None = None,
-    centres: ArrayLike = (),
 ) -> Figure:
     """Draw bands up to `limit` of a field (V,) [`unit`] on the plateau (V, 3) [mm] from above.
 
-    Lateral is to the right and anterior up. `titles` stand over the medial and the lateral half,
-    `corners` (2, 3) [mm] are those of the picture, and crosses mark `centres` (C, 3) [mm].
+    Lateral is to the right and anterior up. `titles` stand over the medial and the lateral half.
     """
-    low, high = corners_of([tibia]) if corners is None else corners
+    points = tibia[0][np.unique(tibia[1])]
+    low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.03 * (high - low)
     (back, _, left), (front, _, right) = low - margin, high + margin
     across = _WIDTH - _LEFT - _RIGHT
@@ -203,10 +172,6 @@ def plateau_map(
     axes.set(xlim=(left, right), ylim=(back, front))
     axes.set_xlabel("lateral [mm]", labelpad=1.0)
     axes.set_ylabel("anterior [mm]", labelpad=1.0)
-    # White below the colour keeps a cross visible on every shade.
-    for centre in np.reshape(np.asarray(centres, dtype=np.float64), (-1, 3)):
-        for colour, width in (("white", 2.6), (VERMILLION, 1.2)):
-            axes.plot(centre[2], centre[0], "+", color=colour, ms=7.0, mew=width)
     for x, title in zip((0.25, 0.75), titles, strict=False):
         axes.text(x, 1.02, title, transform=axes.transAxes, ha="center", size=11, weight="bold")
     bar = figure.add_axes((1.0 - 0.62 / _WIDTH, _BOTTOM / height, 0.14 / _WIDTH, tall / height))

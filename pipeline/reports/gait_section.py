@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import QUANTITIES
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import spacing_of
@@ -57,23 +55,16 @@ def combinations_of(stored: Combinations) -> dict[str, Any]:
 
 
 def _compared(row: CombinationResult) -> dict[str, Any]:
-    """Return the figures of a combination: RMS differences over peak or range, and of peaks."""
+    """Return the figures of a combination: RMS differences over peak or range."""
     anterior, rotation = (row.differences[name] for name in ("anterior_m", "rotation_rad"))
     pressures = [row.differences[column] for column in PRESSURES]
-    axial = {name: row.differences[f"{name}_force_y_N"] for name in COMPARTMENTS}
     worn, other = (sum(row.wear[name]) for name in MODELS)
     times = [row.statistics[name].elapsed for name in MODELS]
     return {
         "name": row.name,
         "load_percent": max(load_shares({c: row.differences[c] for c in LOADS}).values()),
-        **{f"{name}_force_percent": percent(load.rms, load.peak) for name, load in axial.items()},
-        **to_display({"rotation_rad": rotation.rms}),
-        "anterior_um": 1e6 * anterior.rms,
         "anterior_percent": percent(anterior.rms, anterior.range),
         "rotation_percent": percent(rotation.rms, rotation.range),
-        "peak_difference_percent": max(
-            (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
-        ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
         "wear_percent": percent(other - worn, worn),
         "cycle_ratio": times[0] / times[1],
@@ -111,11 +102,6 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
         f"{side}_percent": percent(surrogate - original, original)
         for side, original, surrogate in zip(sides, *volumes.tolist(), strict=True)
     }
-    worn = wear.depth_m[0] > 0.0
-    apart, shear, distance = (
-        float(np.sqrt(np.mean((values[1] - values[0])[worn] ** 2))) if worn.any() else 0.0
-        for values in (wear.depth_m, wear.cross_shear, wear.distance_m)
-    )
     parts = [f"{model} {side}" for model in MODELS for side in COMPARTMENTS]
     return {
         **dict(zip(_CONSTANTS, constants.tolist(), strict=True)),
@@ -124,10 +110,7 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
             f"{name}_um": 1e12 * float(depth.max())
             for name, depth in zip(MODELS, wear.depth_m, strict=True)
         },
-        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
         "largest_cross_shear_ratio": wear.cross_shear.max(axis=1).tolist(),
-        "cross_shear_rms_ratio": shear,
-        "distance_rms_over_largest_percent": percent(distance, float(wear.distance_m[0].max())),
         "footprint": {
             part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
             for part, (area, x, _, z) in zip(parts, wear.footprint.reshape(4, 4), strict=True)
@@ -229,19 +212,6 @@ def _speed(simulation: Simulation) -> dict[str, float | None] | None:
 #: Least Young's modulus of a layer for which wear is shown [MPa]. Archard's law is that of
 #: polyethylene, whose modulus is several hundred MPa; that of cartilage is below 50 MPa.
 WEARS_FROM_MPa = 100.0
-#: Range of a coordinate over the cycle: column of the cycle, unit of the figures.
-_MOTIONS = {"anterior": ("anterior_m", "mm"), "rotation": ("rotation_rad", "deg")}
-#: Figures of the knee: key, label and unit.
-FIGURES = (
-    ("medial_peak_pressure_MPa", "peak pressure, medial", "MPa"),
-    ("lateral_peak_pressure_MPa", "peak pressure, lateral", "MPa"),
-    ("largest_area_mm2", "contact area, largest", "mm²"),
-    ("mean_area_mm2", "contact area, mean", "mm²"),
-    ("anterior_range_mm", "AP travel", "mm"),
-    ("rotation_range_deg", "internal-external rotation", "°"),
-    ("medial_share_percent", "medial share of the load", "%"),
-    ("wear_mm3_per_million_cycles", "wear per million cycles", "mm³"),
-)
 
 
 def knee_of(files: RunFiles) -> dict[str, Any] | None:
@@ -249,63 +219,30 @@ def knee_of(files: RunFiles) -> dict[str, Any] | None:
     if not files.cycles:
         return None
     model, cycle = next(iter(files.cycles.items()))
-    at = cycle["gait_percent"].to_numpy()
-    pressures = {}
-    for name in COMPARTMENTS:
-        pressure = _column(cycle, f"{name}_peak_pressure_Pa")
-        pressures[f"{name}_peak_pressure_MPa"] = _largest(pressure, 1e-6)
-        pressures[f"{name}_peak_pressure_at_percent"] = _largest_at(pressure, at)
-    area = _column(cycle, "total_area_m2")
-    motion: dict[str, float] = {}
-    for name, (column, unit) in _MOTIONS.items():
-        values = QUANTITIES[column].for_people(cycle[column])
-        low, high = float(values.min()), float(values.max())
-        motion |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
-        motion[f"{name}_largest_{unit}"] = high
+    pressures = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
+    figures = {column: _largest(cycle[column]) for column in pressures}
+    figures["largest_area_m2"] = _largest(cycle["total_area_m2"])
+    for column in ("anterior_m", "rotation_rad"):
+        name, unit = column.split("_")
+        low, high = float(cycle[column].min()), float(cycle[column].max())
+        figures |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
+        figures[f"{name}_largest_{unit}"] = high
+    medial, lateral = (
+        float(np.trapezoid(cycle[f"{name}_force_y_N"], cycle["gait_percent"]))
+        for name in COMPARTMENTS
+    )
     return {
         "model": model,
-        **pressures,
-        "largest_area_mm2": _largest(area, 1e6),
-        "largest_area_at_percent": _largest_at(area, at),
-        "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
-        **motion,
-        **_shares(cycle, at),
+        **to_display(figures),
+        "medial_share_percent": percent(medial, medial + lateral),
         "wear_mm3_per_million_cycles": _wear(files),
         "wear_note": _wear_note(files),
     }
 
 
-def mean_over_cycle(values: FloatArray, at: FloatArray) -> float:
-    """Return the mean over the cycle of values (N,) [any unit] at instants (N,) [%]."""
-    return float(np.trapezoid(values, at) / np.ptp(at))
-
-
-def _column(cycle: pd.DataFrame, name: str) -> FloatArray | None:
-    """Return a column without contact counted as 0 [SI], None if nothing is known."""
-    values = cycle[name].to_numpy(dtype=np.float64)
-    return np.nan_to_num(values) if np.isfinite(values).any() else None
-
-
-def _largest(values: FloatArray | None, factor: float) -> float | None:
-    return None if values is None else factor * float(values.max())
-
-
-def _largest_at(values: FloatArray | None, at: FloatArray) -> float | None:
-    return None if values is None else float(at[int(values.argmax())])
-
-
-def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
-    """Return the part of the axial force that the medial compartment bears [%], and the force."""
-    names = [f"{name}_force_y_N" for name in COMPARTMENTS]
-    forces = cycle[names].to_numpy(dtype=np.float64)
-    medial, total = forces[:, 0], forces.sum(axis=1)
-    most = int(np.argmax(total))
-    return {
-        "medial_share_percent": percent(mean_over_cycle(medial, at), mean_over_cycle(total, at)),
-        "medial_share_at_largest_load_percent": percent(float(medial[most]), float(total[most])),
-        "largest_load_N": float(total[most]),
-        "largest_load_at_percent": float(at[most]),
-    }
+def _largest(values: pd.Series) -> float | None:
+    """Return the largest value [any unit], None if nothing is known."""
+    return float(values.max()) if values.notna().any() else None
 
 
 def _wear(files: RunFiles) -> float | None:

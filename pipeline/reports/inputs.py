@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +15,6 @@ from pandas.api.types import is_numeric_dtype
 import surrogates
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
-from pipeline.config.reading import ConfigError, checked_section, dump_config
-from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
 from pipeline.stages.gait_cycle import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
@@ -31,7 +28,7 @@ from pipeline.store.documents import (
     read_document,
 )
 from pipeline.store.figures import Figures, Validation
-from pipeline.store.job import check_configuration, check_single_knee
+from pipeline.store.job import check_configuration, check_single_knee, made_from
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,
@@ -55,7 +52,6 @@ _PREDICTED_COLUMNS = (
     *("compartment", *POSE_COLUMNS, *LOAD_COLUMNS),
     *(f"predicted_{c}" for c in LOAD_COLUMNS),
 )
-_SECTIONS = ("knee", "contact", "space", "design", "feasibility", "surrogate", "validation")
 #: Columns with differences over the cycle that the headline of the report shows.
 HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
@@ -136,7 +132,8 @@ def read_run(folder: Path) -> RunFiles:
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_results(folder)}`")
     # The page shows the keys that the run was made with, also those that change no number.
-    config = check_configuration(folder) or _config(folder / "config.toml")
+    check_configuration(folder)
+    config = made_from(folder)
     modelled = config["original"]["kind"] == "model"
     simulated = config["simulation"]["kind"] == "gait"
     content: dict[str, Any] = {
@@ -176,22 +173,6 @@ def _surrogate(path: Path) -> ContactSurrogate:
         return surrogates.load(path)
     except SurrogateFileError as error:
         raise ReportError(f"{error}; make it again with `{make_again(path)}`") from error
-
-
-def _config(path: Path) -> dict[str, Any]:
-    """Read the configuration of a run, every default included."""
-    try:
-        content = tomllib.loads(read_bytes(path).decode("utf-8"))
-    except (RecursionError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise damaged(path, f"not TOML: {error}") from error
-    missing = [name for name in _SECTIONS if name not in content]
-    if missing:
-        raise damaged(path, f"lacks {', '.join(missing)}")
-    try:
-        config = checked_section(content, Config, "")
-    except ConfigError as error:
-        raise damaged(path, str(error).removeprefix(": ")) from error
-    return tomllib.loads(dump_config(config))
 
 
 def _table(

@@ -1,7 +1,7 @@
 """Verdict of a run for uses of the run: studies, walks, loads, wear and exports.
 
-Verdict, errors and warnings are those of `report.json`. A surrogate without a report beside its
-file is judged by the held-out errors in its header, the rest of it is not judged.
+Verdict, errors and warnings are those of `report.json`; a surrogate without the report of its run
+beside its file is not judged.
 """
 
 from __future__ import annotations
@@ -10,24 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 import surrogates
-from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.wording import counted
-from pipeline.advice import FOLDER, command_line, in_folder
+from pipeline.advice import command_line, in_folder
 from pipeline.reports.units import ASCII
-from pipeline.reports.verdict import (
-    MODEL,
-    Evidence,
-    Summed,
-    ascii_line,
-    part_of,
-    unjudged,
-    verdict,
-)
+from pipeline.reports.verdict import MODEL, ascii_line, level_and_line, part_of
 from pipeline.store.documents import read_document
-from pipeline.store.figures import AT_POSE, Figures
 from pipeline.store.job import is_over_designs
 from pipeline.store.run_documents import (
     LEVELS,
@@ -50,15 +38,14 @@ _PRESSURE, _PRESSURE_COLUMN = "peak pressure", "_peak_pressure_Pa"
 def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
     """Return the verdict on what a model of a run, or of a surrogate's file, computes.
 
-    Of an original model, the mesh and the node spacing are judged; None if nothing is judged.
+    Of an original model, the mesh and the node spacing are judged; None without a report, or if
+    nothing is judged.
     """
     folder = source if source.is_dir() else source.parent
     header = surrogates.load(folder / "knee.npz" if source.is_dir() else source).header
     report = _report(folder, header)
     if report is None or report.verdict is None:
-        if model == "original" or "errors" not in header:
-            return None
-        return _by_header(header, source)
+        return None
     stored = report.verdict
     parts, errors = stored.parts, stored.errors
     step = NextStep(
@@ -86,7 +73,7 @@ def _judgement(
     warnings: list[str],
 ) -> Judgement:
     """Return a judgement with the worst level and the words of its parts."""
-    level, line = Summed.of(parts)
+    level, line = level_and_line(parts)
     return Judgement(
         run=run,
         model=model,
@@ -108,24 +95,6 @@ def _report(folder: Path, header: Mapping[str, Any]) -> JudgedReport | None:
     made, known = header.get("provenance"), report.provenance.sha256
     samples = made.get("samples") if isinstance(made, Mapping) else None
     return report if samples is None or known.get("samples", samples) == samples else None
-
-
-def _by_header(header: Mapping[str, Any], source: Path) -> Judgement:
-    """Return the verdict by the held-out errors in the header of a surrogate."""
-    try:
-        figures = Figures.model_validate(header["errors"])
-    except ValidationError:
-        figures = Figures([])
-    worst = figures.worst(AT_POSE, "nrmse", *WRENCH_COLUMNS)
-    percent = None if worst is None else worst.displayed["value"]
-    found = verdict(Evidence({}, None, percent, {}, 0.0, simulated=False), "")
-    reason = "not judged, as no report.json of its run is beside the surrogate"
-    unknown = part_of("gait and peak pressure", [unjudged(1, reason, "report")], "")
-    step = NextStep(
-        text="write the report of the run that the surrogate is of",
-        command=command_line("report", source if source.is_dir() else FOLDER),
-    )
-    return _judgement(str(source), "surrogate", [*found.parts, unknown], step, [], [])
 
 
 def _of_contact_model(judged: Verdict) -> list[JudgedPart]:

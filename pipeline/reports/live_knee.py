@@ -25,12 +25,11 @@ from dynamics.core.rosenbrock import (
 from dynamics.core.tableaus import RODAS5P
 from dynamics.simulator.integrator import prepared
 from foundation.base.checks import FloatArray
-from foundation.base.flags import WORDINGS
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import COORDINATES
 from foundation.core.building import PAGE_LIBRARY
 from foundation.core.image import BASE, STRUCTS_32, Image
-from foundation.core.library import FARTHEST, TOLERANCE, Struct
+from foundation.core.library import TOLERANCE, Struct
 from pipeline.config.stage_schema import SimulationConfig
 from pipeline.files import plain
 from pipeline.reports.charts import chart, line, lines_of
@@ -74,6 +73,11 @@ _CHARTS = (
     ("axial force [N]", "loads", 1, 1.0),
     ("peak pressure [MPa]", "loads", 7, 1e-6),
 )
+#: Variables of the trained domain in words.
+_VARIABLES = (
+    *("flexion", "adduction", "internal rotation", "anterior position", "lateral position"),
+    *("height or load", "loads that the samples did not train"),
+)
 _OUTCOMES = {
     STEP_TOO_SMALL: "the integrator stopped: its step collapsed",
     TOO_MANY_STEPS: "the end of the cycle is not reached",
@@ -114,15 +118,10 @@ def live_section(
         "knots": len(equations.problem.breaks) - 1,
         "count": len(times),
         "free": [rows[name] for name in equations.free],
-        "inertial": [rows[name] for name in equations.inertial],
         "compartments": knee.compartments,
         "outcomes": _OUTCOMES,
         "begin": single.reference_pose(_BEGIN[0]).array,
-        "half": [space.centre_and_half[1] for space in knee.spaces],
-        "load": [space.load[1] for space in knee.spaces],
-        "limits_of": [domain.limits for domain in knee.domains],
-        "words": {kind.value: words for kind, words in WORDINGS.items()},
-        "farthest": FARTHEST,
+        "variables": _VARIABLES,
         "tolerance": TOLERANCE,
         "driven": ["flexion", *driven],
         "sliders": [*_design_sliders(knee), *_pose_sliders(single), *_gait_sliders(driven)],
@@ -162,12 +161,10 @@ def _memory(
         "problem": at,
         "tableau": image.struct(RODAS5P),
         "limits": image.struct(bounds),
-        "mass": image.array(problem.mass),
         "times": image.array(times),
         "pieces": simulation.pieces,
         "neutral": simulation.neutral.pieces,
         "fields": {name: getattr(type(simulation), name).offset for name in names},
-        "domains": [part.domain for part in parts],
         "regressors": [list(part.parts) for part in parts],
         "powers": parts[0].box.of_design,
         "regressor_size": ctypes.sizeof(STRUCTS_32["regressor"]),

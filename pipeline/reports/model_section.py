@@ -9,7 +9,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS, LayerConfig
+from pipeline.config.contact_schema import DEFAULT_MODEL
 from pipeline.originals.finite_element_layer import ITSELF
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number
@@ -17,13 +17,6 @@ from pipeline.stages.elastic_layer import Resolution, resolution
 from pipeline.stages.gait_cycle import PressureMaps
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import ElasticLayer, FromTable, NodeSpacing
-
-#: Strain of a layer, and by how much a neo-Hookean layer under a sphere differs there from the
-#: linear layer [1]: in the force at equal approach, and in the peak pressure at equal force. The
-#: larger of two materials and two energies, measured once (docs/finite_element.md).
-_STRAINS = (0.0, 0.04, 0.08, 0.12, 0.17, 0.23, 0.30)
-_FORCE = (0.0, 0.006, 0.015, 0.027, 0.042, 0.07, 0.08)
-_PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)
 
 #: Uncertainty of the peak pressure of the layer that is told with it [%].
 _DOUBTED = 3.0
@@ -49,8 +42,8 @@ def _not_compared(reason: str) -> dict[str, Any]:
 
 
 def layer_of(found: ElasticLayer) -> dict[str, Any]:
-    """Return a comparison in units for people, with the error of linear elasticity."""
-    return dict(to_display(found)) | {"large_strain": _large_strain(found.largest_strain_share)}
+    """Return a comparison in units for people."""
+    return dict(to_display(found))
 
 
 def is_layer(found: Mapping[str, Any]) -> bool:
@@ -62,56 +55,6 @@ def doubted(part: Mapping[str, Any]) -> str:
     """Return the uncertainty of the peak pressure of the layer in words, "" where it is small."""
     doubt = part["uncertainty_percent"]
     return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
-
-
-def _large_strain(strain: float | None) -> dict[str, float | None] | None:
-    """Return the largest strain of the layer, and the error of linear elasticity there [%]."""
-    if strain is None:
-        return None
-    force, peak = (
-        float(np.interp(strain, _STRAINS, each)) if strain <= _STRAINS[-1] else None
-        for each in (_FORCE, _PEAK)
-    )
-    errors = {"strain_share": strain, "force_share": force, "peak_pressure_share": peak}
-    return dict(to_display(errors))
-
-
-def strain_words(found: Mapping[str, Any]) -> str:
-    """Return the largest strain, and the errors of linear elasticity there, in words."""
-    text = f"largest strain of the layer {number(found['strain_percent'], 2)} %, where linear "
-    if found["force_percent"] is None:
-        return f"{text}elasticity does not hold: expected at most 30 %"
-    return (
-        f"{text}elasticity differs from a neo-Hookean layer by about "
-        f"{number(found['force_percent'], 2)} % of the force and "
-        f"{number(found['peak_pressure_percent'], 2)} % of the peak pressure"
-    )
-
-
-def _law_keys(contact: Mapping[str, Any]) -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs the linear law."""
-    defaults = LayerConfig()
-    layers = {"contact": contact}
-    if contact.get("femur_layer"):
-        layers["contact.femur_layer"] = contact["femur_layer"]
-    pairs = []
-    for head, layer in layers.items():
-        pairs.append(f"{head}.law={defaults.law}")
-        for key in OWN_KEYS.get(layer["law"], ()):
-            if layer.get(key) != (default := getattr(defaults, key)):
-                pairs.append(f"{head}.{key}={default:g}")
-    if contact.get("surface") == "flat":
-        pairs.append("contact.surface=curved")
-    return pairs
-
-
-def element_keys(contact: Mapping[str, Any]) -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs finite elements."""
-    return [
-        "contact.model=finite_element",
-        *_law_keys(contact),
-        *(["contact.conservative=false"] if contact.get("conservative") else []),
-    ]
 
 
 def signed(percent: float) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
 from pipeline.reports.accuracy import verdict_of_coverage
-from pipeline.reports.model_section import doubted, signed, strain_words
+from pipeline.reports.model_section import signed
 from pipeline.reports.units import determination, field, given, head_of, number, shown_name
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part
@@ -106,7 +106,6 @@ _ENVIRONMENT.filters |= {
     "by_part": _by_part,
     "column": Column.of,
     "coverage": verdict_of_coverage,
-    "doubted": doubted,
     "field": field,
     "given": given,
     "head": head_of,
@@ -119,7 +118,6 @@ _ENVIRONMENT.filters |= {
     "sections": _sections,
     "sentence": lambda text: text[:1].upper() + text[1:],
     "signed": signed,
-    "strain_words": strain_words,
     "term": term,
     "zip": zip,
 }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
-from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.base.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, cycle_chart, line, lines_of
-from pipeline.reports.figures import Picture, Triangles
+from pipeline.reports.charts import chart, cycle_chart, lines_of
+from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
-from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.run_documents import MODELS
@@ -32,29 +29,6 @@ OVER_CYCLE = {
         "total_area_m2",
     ),
 }
-
-
-def path_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield the reference path over flexion with the sampled box, a picture per coordinate."""
-    space = files.config["space"]
-    low, high = space["flexion_deg"]
-    flexion = np.linspace(low, high, 200)
-    curve = files.path.path.poses(np.radians(flexion))
-    gait = next(iter(files.cycles.values()), None)
-    for k, column in enumerate(POSE_COLUMNS[1:], start=1):
-        quantity = QUANTITIES[column]
-        values = quantity.for_people(curve[:, k])
-        lines = [line("path", values, x=flexion, colour=fig.BLUE, width=2.0)]
-        if (half := space.get(quantity.column_for_people)) is not None:
-            for word, edge in (("most", values + half), ("least", values - half)):
-                name = f"{word} sampled"
-                lines.append(line(name, edge, x=flexion, colour=fig.GREY, width=1.0))
-        if gait is not None:
-            angle, cycle = np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])
-            lines.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
-        text = f"Reference path: {quantity.label} over flexion"
-        across = axis_label(QUANTITIES["flexion_rad"])
-        yield chart(f"path-{column}", text, across, axis_label(quantity), lines)
 
 
 def cycle_pictures(files: RunFiles, section: str) -> Iterator[Picture]:
@@ -89,90 +63,33 @@ def peaks_picture(files: RunFiles) -> Picture:
     )  # fmt: skip
 
 
-def pressure_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield the pressure on the plateau at each stored instant of the original's cycle."""
-    if (maps := files.maps) is None:
-        return
-    surface = 1e3 * maps.vertices, maps.faces
-    pressures = 1e-6 * vertex_pressures(maps.vertices, maps.faces, maps.pressure_Pa[0])
-    rows = nearest_rows(files.cycles[MODELS[0]], maps.gait_percent)
-    centres = [f"{name}_cop_{axis}_m" for name in COMPARTMENTS for axis in "xyz"]
-    for k, percent in enumerate(maps.gait_percent.tolist()):
-        row = rows.iloc[k]
-        peaks = 1e-6 * row[PEAK_COLUMNS].to_numpy(dtype=np.float64)
-        yield fig.plateau_map(
-            f"Pressure at {percent:.0f} % of the gait cycle", surface, pressures[k],
-            float(pressures.max()), _titles(peaks), "MPa",
-            centres=1e3 * row[centres].to_numpy(dtype=np.float64),
-        )  # fmt: skip
-
-
-def _titles(peaks_MPa: FloatArray) -> list[str]:
-    """Return the words over the halves of a map, from the peaks (2,) [MPa]."""
-    pairs = zip(COMPARTMENTS, peaks_MPa, strict=True)
-    return [f"{name}: {number(float(peak))} MPa" for name, peak in pairs]
-
-
 def wear_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield maps of depth of wear per million cycles, cross-shear and sliding by both models."""
+    """Yield maps of the depth of wear per million cycles by both models."""
     if files.wear is None or files.maps is None:
         return
     surface = files.maps.vertices, files.maps.faces
-    for title, unit, factor, values in (
-        ("Depth of wear per million cycles", "µm", 1e12, files.wear.depth_m),
-        ("Cross-shear", "", 1.0, files.wear.cross_shear),
-        ("Sliding distance in contact", "mm", 1e3, files.wear.distance_m),
-    ):
-        shown = factor * values
-        # At the edge, where little work is done, a triangle may have any cross-shear.
-        share = 1.0 if unit else 0.98
-        most = float(np.quantile(np.append(shown[shown > 0.0], 1e-12), share))
-        for k, name in enumerate(MODELS):
-            yield fig.face_map(f"{title}, {name}", surface, shown[k], most, unit)
+    depths = 1e12 * files.wear.depth_m
+    for name, depth in zip(MODELS, depths, strict=True):
+        text = f"Depth of wear per million cycles, {name}"
+        yield fig.face_map(text, surface, depth, float(depths.max()), "µm")
 
 
-class PeakPressure(NamedTuple):
-    """Pressure (V,) [MPa] on the plateau at an instant of the cycle."""
-
-    #: Instant [% of the cycle].
-    percent: float
-    #: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of the plateau.
-    tibia: Triangles
-    #: Pressure at the vertices, negative out of contact, (V,) [MPa].
-    pressure: FloatArray
-    #: Peak pressure of the cycle's model at the instant, medial and lateral, (2,) [MPa].
-    peaks_MPa: FloatArray
-
-
-def peak_pressure(files: RunFiles) -> PeakPressure | None:
-    """Return the stored pressure with the highest peak of the original's cycle, None if none is."""
-    fields, maps = files.fields, files.maps
-    if fields is not None:
-        frames, values = fields.frames, fields.values[MODELS[0]]
-        at, surface = frames.gait_percent, (frames.tibia_vertices, frames.tibia_faces)
-    elif maps is not None:
-        at, surface = maps.gait_percent, (maps.vertices, maps.faces)
-        values = vertex_pressures(*surface, maps.pressure_Pa[0])
-    else:
+def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
+    """Return the instant [% of the cycle] and the map of the highest peak; None without frames."""
+    if (fields := files.fields) is None:
         return None
+    at, values = fields.frames.gait_percent, 1e-6 * fields.values
     rows = nearest_rows(files.cycles[MODELS[0]], at)
     peaks = 1e-6 * np.nan_to_num(rows[PEAK_COLUMNS].to_numpy(dtype=np.float64))
     k = int(peaks.max(axis=1).argmax())
-    return PeakPressure(float(at[k]), (1e3 * surface[0], surface[1]), 1e-6 * values[k], peaks[k])
-
-
-def bounds_of(pressures: Sequence[PeakPressure]) -> tuple[float, FloatArray]:
-    """Return the highest pressure [MPa] and the corners (2, 3) of the box of plateaus [mm]."""
-    limit = max(float(found.pressure.max()) for found in pressures)
-    return limit or 1.0, fig.corners_of([found.tibia for found in pressures])
-
-
-def peak_map(found: PeakPressure, limit: float, corners: FloatArray) -> tuple[float, Picture]:
-    """Return the instant [% of the cycle] and the map of a pressure within corners (2, 3) [mm]."""
-    titles = _titles(found.peaks_MPa)
+    titles = [
+        f"{name}: {number(peak)} MPa"
+        for name, peak in zip(COMPARTMENTS, peaks[k].tolist(), strict=True)
+    ]
     text = (
-        f"Pressure on the tibial plateau at {number(found.percent)} % of the gait cycle: "
+        f"Pressure on the tibial plateau at {number(at[k])} % of the gait cycle: "
         f"peaks {', '.join(titles)}"
     )
-    shown = found.tibia, found.pressure, limit, titles, "MPa"
-    return found.percent, fig.plateau_map(text, *shown, corners=corners)
+    tibia = 1e3 * fields.frames.tibia_vertices, fields.frames.tibia_faces
+    limit = float(values[k].max()) or 1.0
+    return float(at[k]), fig.plateau_map(text, tibia, values[k], limit, titles, "MPa")

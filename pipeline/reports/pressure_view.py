@@ -25,7 +25,7 @@ from pipeline.reports.pressure_field import ContactFields, outline_of, scale_of
 from pipeline.store.run_documents import MODELS
 
 #: Columns of the cycle beside the view, by their keys.
-_BESIDE = {"peak": "peak_pressure_Pa", "force": "force_y_N"}
+_BESIDE = {"peak": "peak_pressure_Pa", "force": "force_y_N", "area": "area_m2"}
 _SHADES = 256
 # Height of the block below the lowest point of the tibial side [mm].
 _BLOCK = 5.0
@@ -37,7 +37,7 @@ def view_data(
     """Return the data of the pressure picture, ready for JSON, or None if there are no fields."""
     if fields is None:
         return None
-    frames, values = fields.frames, fields.values[MODELS[0]]
+    frames, values = fields.frames, fields.values
     peak = max(1.0, float(values.max()))
     used = np.unique(frames.tibia_faces)
     # Outside a patch the neighbours of its vertices place its edge.

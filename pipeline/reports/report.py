@@ -40,7 +40,6 @@ from pipeline.reports.overview_section import (
     warning_lines,
 )
 from pipeline.reports.pages import GLOSSARY, write_page
-from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.tiles import knee_tiles, surrogate_tiles
 from pipeline.reports.units import shown_name
@@ -110,7 +109,7 @@ def write_report(folder: Path) -> Report:
         held_out=files.figures,
         tables=_tables(files, report),
         knee_tiles=list(knee_tiles(report.knee, report.elastic_layer)),
-        surrogate_tiles=list(surrogate_tiles(files, report.overview.headline, report.gait.speed)),
+        surrogate_tiles=list(surrogate_tiles(files, report.gait)),
         pictures=_pictures(files),
         view=view_data(files.fields, files.cycles),
         live=_live(files, folder),
@@ -147,7 +146,7 @@ def report_of(files: RunFiles) -> Report:
         summary=[
             *([table_line(run.original)] if isinstance(run.original, FromTable) else []),
             *(tile.line for tile in knee_tiles(knee, evidence.layer)),
-            *(tile.line for tile in surrogate_tiles(files, overview.headline, gait.speed)),
+            *(tile.line for tile in surrogate_tiles(files, gait)),
             *([f"notes: {len(overview.notes)}, see the top of the report"] * bool(overview.notes)),
             *warning_lines(run),
             *verdict_lines(judged),
@@ -190,18 +189,17 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _pictures(files: RunFiles) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    drawn = {"path": pictures.path_pictures(files), "parity": parity_pictures(files)}
+    drawn = {"parity": parity_pictures(files)}
     if files.cycles:
         for section in pictures.OVER_CYCLE:
             drawn[section] = pictures.cycle_pictures(files, section)
-        drawn |= {"contact": contact_pictures(files), "pressure": pictures.pressure_pictures(files)}
+        drawn["contact"] = contact_pictures(files)
     if files.frames is not None:
         drawn["peaks"] = iter([pictures.peaks_picture(files)])
     if worn_files(files) is not None:
         drawn["wear"] = pictures.wear_pictures(files)
     shown: dict[str, Any] = {section: list(items) for section, items in drawn.items()}
-    found = peak_pressure(files)
-    return shown | {"peak": found and peak_map(found, *bounds_of([found]))}
+    return shown | {"peak": pictures.peak_picture(files)}
 
 
 def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[str, Any]]]]:

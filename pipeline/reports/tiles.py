@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.accuracy import height_error, worst_load
-from pipeline.reports.inputs import RunFiles
+from pipeline.reports.gait_section import Gait
+from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.model_section import doubted
-from pipeline.reports.units import ASCII, number
+from pipeline.reports.units import ASCII, largest, number
 from pipeline.store.quantities import CATALOGUE
+from pipeline.store.run_documents import MODELS
 
 
 class Tile(NamedTuple):
@@ -35,43 +37,28 @@ def knee_tiles(knee: Mapping[str, Any] | None, layer: Mapping[str, Any] | None) 
         return
     known = {name: number(value) for name, value in knee.items() if value is not None}
     for side in COMPARTMENTS:
-        if f"{side}_peak_pressure_MPa" in known:
-            words = f"at {known[f'{side}_peak_pressure_at_percent']} % of the cycle"
+        if (peak := known.get(f"{side}_peak_pressure_MPa")) is not None:
+            words = "largest over the cycle"
             if layer and (found := layer["compartments"].get(side)):
-                peak = number(found["layer_peak_pressure_MPa"], 2)
-                words += f", by {layer['model']}; the elastic layer: about {peak} MPa"
-                words += doubted(found)
-            yield Tile(f"Peak pressure, {side}", f"{known[f'{side}_peak_pressure_MPa']} MPa", words)
-    if "largest_area_mm2" in known:
-        words = f"at {known['largest_area_at_percent']} %; mean {known['mean_area_mm2']} mm²"
-        yield Tile("Contact area, largest", f"{known['largest_area_mm2']} mm²", words)
-    for what, name, token, unit in (
-        ("AP travel", "anterior", "mm", " mm"),
-        ("Int.-ext. rotation", "rotation", "deg", "°"),
+                own = number(found["layer_peak_pressure_MPa"], 2)
+                words = f"by {layer['model']}; the elastic layer: about {own} MPa{doubted(found)}"
+            yield Tile(f"Peak pressure, {side}", f"{peak} MPa", words)
+    if (area := known.get("largest_area_mm2")) is not None:
+        yield Tile("Contact area, largest", f"{area} mm²", "of both compartments")
+    for what, name, token, unit, way in (
+        ("AP travel", "anterior", "mm", " mm", "anterior"),
+        ("Int.-ext. rotation", "rotation", "deg", "°", "internal"),
     ):
         size, low, high = (known[f"{name}_{end}_{token}"] for end in ("range", "least", "largest"))
-        way = "anterior" if name == "anterior" else "internal"
         yield Tile(what, f"{size}{unit}", f"{low} to {high}{unit} {way}")
-    if "medial_share_percent" in known:
-        share = known.get("medial_share_at_largest_load_percent")
-        words = f"{share} % at the largest, {known['largest_load_N']} N"
-        yield Tile("Medial share of the load", f"{known['medial_share_percent']} %", words)
+    if (share := known.get("medial_share_percent")) is not None:
+        yield Tile("Medial share of the load", f"{share} %", "of the axial force over the cycle")
     if (worn := known.get("wear_mm3_per_million_cycles")) is not None:
         words = "per million cycles (Archard's law)"
         yield Tile("Wear, polyethylene", f"{worn} mm³", words, "wear")
 
 
-#: Keys of the headline and words of the differences in gait.
-_IN_GAIT = {
-    "gait_medial_force_rms_over_range_percent": "medial axial force",
-    "gait_ap_position_rms_over_range_percent": "AP position",
-    "gait_peak_pressure_rms_over_range_percent": "peak pressure, worse compartment",
-}
-
-
-def surrogate_tiles(
-    files: RunFiles, head: Mapping[str, Any], speed: Mapping[str, float | None] | None
-) -> Iterator[Tile]:
+def surrogate_tiles(files: RunFiles, gait: Gait) -> Iterator[Tile]:
     """Yield accuracy, speed and samples of the surrogate of a run."""
     worst, height = worst_load(files.validation.figures), height_error(files.figures)
     load = f"{worst.part} {CATALOGUE[worst.quantity].label}"
@@ -83,28 +70,32 @@ def surrogate_tiles(
         if most is not None:
             words += f"; largest {number(most.displayed['value'])} µm"
         yield Tile("Accuracy, load given", f"{number(height.displayed['value'])} µm", words)
-    for key, what in _IN_GAIT.items():
-        if head[key] is not None:
+    shares = gait.rms_over_range_percent
+    force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
+    for what, share in (
+        ("medial axial force", force),
+        ("AP position", anterior),
+        ("peak pressure, worse compartment", largest(pressures)),
+    ):
+        if share is not None:
             words = f"{what}: difference from the original over the cycle, RMS over range"
-            yield Tile("Accuracy in gait", f"{number(head[key])} %", words)
-    if speed is not None:
+            yield Tile("Accuracy in gait", f"{number(share)} %", words)
+    if (speed := gait.speed) is not None:
         for what, name, unit, words in (
             ("evaluation", "evaluation", "us", ", loads with their Jacobian"),
             ("whole gait cycle", "cycle", "s", ""),
         ):
             sign = {"us": "µs"}.get(unit, unit)
-            one, other = (number(speed[f"{m}_{name}_{unit}"]) for m in ("original", "surrogate"))
-            times = f"{number(head[f'{name}_speed_ratio'])} ×"
+            one, other = (number(speed[f"{m}_{name}_{unit}"]) for m in MODELS)
             words = f"as fast: {one} {sign} → {other} {sign}{words}"
-            yield Tile(f"Speed, {what}", times, words, "speed")
-    if (varied := head["combinations"]) is not None:
-        off, most = varied["worst_wear_difference_percent"], varied["worst_wear_combination"]
+            yield Tile(f"Speed, {what}", f"{number(speed[f'{name}_ratio'])} ×", words, "speed")
+    if (varied := gait.combinations) is not None:
         words = f"{number(varied['median_cycle_ratio'])} times as fast in the median"
-        if most is not None:
-            words = f"wear at most {number(off)} % off ({most}), {words}"
         yield Tile("Combinations of inputs", number(varied["total"]), words)
+    total = files.run.counts["total"]
     words = (
-        f"trained on; {number(head['candidates'])} candidates, {number(head['evaluated'])} "
-        f"evaluated, {number(head['held_out_samples'])} held out"
+        f"trained on; {number(total.candidates)} candidates, "
+        f"{number(total.first + total.evaluated + total.gait)} evaluated, "
+        f"{number(len(files.held_out))} held out"
     )
-    yield Tile("Samples", number(head["training_samples"]), words, "domain")
+    yield Tile("Samples", number(total.training + total.gait), words, "domain")

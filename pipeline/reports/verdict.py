@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
@@ -94,8 +94,6 @@ class Evidence:
     flagged_percent: float | None = None
     #: The contact model against the elastic layer; None if no comparison was made.
     layer: dict[str, Any] | None = None
-    #: Pairs KEY=VALUE that give the configuration finite elements.
-    element_keys: tuple[str, ...] = ()
     #: File of the table of poses and loads in the place of the contact model, "" without one.
     table: str = ""
     #: Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
@@ -104,34 +102,31 @@ class Evidence:
     implant_edge_mm: float | None = None
 
 
-class Summed(NamedTuple):
-    """Worst level of the parts of a verdict, and their words on a line."""
-
-    level: Level
-    line: str
-
-    @classmethod
-    def of(cls, parts: Sequence[JudgedPart]) -> Summed:
-        """Return level and words of a verdict from its parts."""
-        worst = max(parts, key=lambda part: LEVELS.index(part.level))
-        line = "; ".join(part.text for part in parts)
-        if len(parts) > 1 and parts[-1].what == MODEL:
-            line = f"surrogate against contact model: {line}"
-        return cls(worst.level, line)
+def level_and_line(parts: Sequence[JudgedPart]) -> tuple[Level, str]:
+    """Return the worst level of the parts of a verdict, and their words on a line."""
+    worst = max(parts, key=lambda part: LEVELS.index(part.level))
+    line = "; ".join(part.text for part in parts)
+    if len(parts) > 1 and parts[-1].what == MODEL:
+        line = f"surrogate against contact model: {line}"
+    return worst.level, line
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Verdict:
     """Return the verdict; `more_samples` is the command that makes the run again with more."""
-    parts = [part_of(LOADS, list(_loads(evidence)), sign="")]
-    if pressures := list(_pressure(evidence)):
-        parts.append(part_of(PRESSURE, pressures, sign="±"))
-    if (finding := _layer(evidence.layer)) is not None:
-        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding)))
-    summed = Summed.of(parts)
+    parts = [
+        part_of(what, findings, sign)
+        for what, findings, sign in (
+            (LOADS, list(_loads(evidence)), ""),
+            (PRESSURE, list(_pressure(evidence)), "±"),
+            (MODEL, *_model(evidence.layer)),
+        )
+        if findings
+    ]
+    level, line = level_and_line(parts)
     return Verdict(
-        level=summed.level,
+        level=level,
         parts=parts,
-        line=summed.line,
+        line=line,
         next=_next(parts, more_samples, evidence),
         limits={f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
         least_triangles_across_ratio=evidence.least_across,
@@ -140,13 +135,11 @@ def verdict(evidence: Evidence, more_samples: str) -> Verdict:
 
 def _judged(figure: float | None, rule: str, reason: str, remedy: str) -> RuleFinding:
     """Return the finding of a figure [%] by the limits of a rule; an unknown figure needs care."""
-    level = 1 if figure is None else _level(figure, LIMITS[rule])
-    return RuleFinding(
-        level=level, figure_percent=figure, reason=reason, remedy=remedy, judges=True
-    )
+    level = 1 if figure is None else _level(abs(figure), LIMITS[rule])
+    return RuleFinding(level=level, figure_percent=figure, reason=reason, remedy=remedy)
 
 
-def unjudged(level: Literal[0, 1, 2], reason: str, remedy: str) -> RuleFinding:
+def _unjudged(level: Literal[0, 1, 2], reason: str, remedy: str) -> RuleFinding:
     """Return the finding of a rule that has no figure."""
     return RuleFinding(level=level, figure_percent=None, reason=reason, remedy=remedy, judges=False)
 
@@ -160,30 +153,23 @@ def _level(figure: float, limits: tuple[float, float]) -> Literal[0, 1, 2]:
 def _loads(evidence: Evidence) -> Iterator[RuleFinding]:
     """Yield the findings on loads and motion; the first has the figure of the part."""
     compared = _known(evidence.differences[name] for name in JUDGED if name in evidence.differences)
-    held_out = evidence.held_out_percent
+    held_out, words = evidence.held_out_percent, "worst load at unseen poses off"
     if compared:
         yield _judged(largest(compared), "gait", "off the contact model in gait", "samples")
-        yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
-    elif not evidence.simulated:
-        yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
-        yield from _flags(evidence.flagged_percent)
+    if compared or not evidence.simulated:
+        yield _judged(held_out, "held_out", words, "samples")
     else:
-        words = "not compared in gait, worst load at unseen poses off"
-        yield _judged(held_out, "gait", words, "rows")
-    yield from _spacing(
-        evidence, "force_percent", "the node spacing limits the force at a given pose"
-    )
+        yield _judged(held_out, "gait", f"not compared in gait, {words}", "rows")
+    flags = evidence.flagged_percent
+    if not evidence.simulated and flags is not None and (level := _level(flags, FLAGGED)):
+        told = f"{number(flags, 3)} % of the feasible poses have flags"
+        yield _unjudged(level, told, "samples")
+    yield from _spacing(evidence, "force_percent", "the force at a given pose")
     if evidence.flagged:
-        yield unjudged(1, "the cycle leaves the trained domain", "domain")
+        yield _unjudged(1, "the cycle leaves the trained domain", "domain")
     if evidence.failed:
         failed = counted(evidence.failed, "combination")
-        yield unjudged(1, f"a model failed in {failed} of {evidence.combinations}", "domain")
-
-
-def _flags(percent: float | None) -> Iterator[RuleFinding]:
-    """Yield the finding on the poses with a flag, where no cycle tells of them."""
-    if percent is not None and (level := _level(percent, FLAGGED)):
-        yield unjudged(level, f"{number(percent, 3)} % of the feasible poses have flags", "samples")
+        yield _unjudged(1, f"a model failed in {failed} of {evidence.combinations}", "domain")
 
 
 def _pressure(evidence: Evidence) -> Iterator[RuleFinding]:
@@ -191,8 +177,7 @@ def _pressure(evidence: Evidence) -> Iterator[RuleFinding]:
     names = [n for n in evidence.differences if n.endswith("_peak_pressure_Pa")]
     if not names:
         return
-    meshes = evidence.resolution
-    if meshes:
+    if meshes := evidence.resolution:
         rough = max(meshes, key=lambda name: meshes[name].roughness_percent)
         words = f"ridges of the mesh: {rough} pressure jumps from triangle to triangle"
         yield _judged(meshes[rough].roughness_percent, "pressure", words, "ridges")
@@ -202,37 +187,39 @@ def _pressure(evidence: Evidence) -> Iterator[RuleFinding]:
                 f"coarse mesh: {number(meshes[coarse].across, 2)} triangles across the {coarse} "
                 f"contact, expected at least {evidence.least_across:g}"
             )
-            yield unjudged(1, text, "mesh")
-    words = "the node spacing limits the peak pressure"
-    yield from _spacing(evidence, "peak_pressure_percent", words)
+            yield _unjudged(1, text, "mesh")
+    yield from _spacing(evidence, "peak_pressure_percent", "the peak pressure")
     shares = _known(evidence.differences[name] for name in names)
     figure = largest([*shares, evidence.peak_difference_percent])
     yield _judged(figure, "pressure", "off the contact model in gait", "samples")
 
 
-def _spacing(
-    evidence: Evidence, load: Literal["force_percent", "peak_pressure_percent"], words: str
-) -> Iterator[RuleFinding]:
+def _spacing(evidence: Evidence, load: str, words: str) -> Iterator[RuleFinding]:
     """Yield the finding on the error of the node spacing in a load, if there are elements."""
     if evidence.node_spacing is not None:
         errors = evidence.node_spacing["errors"]
-        yield _judged(None if errors is None else errors[load], "spacing", words, "spacing")
+        reason = f"the node spacing limits {words}"
+        yield _judged(None if errors is None else errors[load], "spacing", reason, "spacing")
 
 
-def _layer(found: Mapping[str, Any] | None) -> RuleFinding | None:
-    """Return the finding on the contact model against the elastic layer, None without any."""
-    if found is None or is_layer(found) or not found["model"]:
-        return None
-    if not found["compartments"]:
-        return unjudged(1, f"not compared with the elastic layer: {found['reason']}", "elements")
+def _model(layer: Mapping[str, Any] | None) -> tuple[list[RuleFinding], str]:
+    """Return the finding on the contact model against the elastic layer, and its sign in words."""
+    if layer is None or is_layer(layer) or not layer["model"]:
+        return [], ""
+    if not layer["compartments"]:
+        words = f"not compared with the elastic layer: {layer['reason']}"
+        return [_unjudged(1, words, "elements")], ""
     findings = [
-        (_of_layer(name, part, found), part["peak_pressure_MPa"])
-        for name, part in found["compartments"].items()
+        (_of_layer(name, part, layer), part["peak_pressure_MPa"])
+        for name, part in layer["compartments"].items()
     ]
-    return max(findings, key=lambda each: (each[0].level, each[1]))[0]
+    finding = max(findings, key=lambda each: (each[0].level, each[1]))[0]
+    figure = finding.figure_percent
+    sign = "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
+    return [finding], sign
 
 
-def _of_layer(name: str, part: Mapping[str, Any], found: Mapping[str, Any]) -> RuleFinding:
+def _of_layer(name: str, part: Mapping[str, Any], layer: Mapping[str, Any]) -> RuleFinding:
     """Return the finding on a compartment: its peak pressure by both models, at equal load."""
     off, doubt = part["at_peak"]["peak_pressure_percent"], part["uncertainty_percent"]
     if doubt > MOST_UNCERTAIN:
@@ -241,24 +228,13 @@ def _of_layer(name: str, part: Mapping[str, Any], found: Mapping[str, Any]) -> R
             f"±{number(doubt, 2)} %, mean pressure "
             f"{part['at_peak']['mean_pressure_percent']:+.2g} %"
         )
-        return unjudged(1, text.replace("-", "\N{MINUS SIGN}"), "ridges")
+        return _unjudged(1, text.replace("-", "\N{MINUS SIGN}"), "ridges")
     text = (
         f"the {name} peak of the elastic layer is about "
-        f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} where {found['model']} "
+        f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} where {layer['model']} "
         f"say {number(part['peak_pressure_MPa'])} MPa"
     )
-    return RuleFinding(
-        level=_level(abs(off), LIMITS["layer"]),
-        figure_percent=off,
-        reason=text,
-        remedy="elements",
-    )
-
-
-def _sign_of(finding: RuleFinding) -> str:
-    """Return what stands before the figure of the contact model: it is that of the peak."""
-    figure = finding.figure_percent
-    return "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
+    return _judged(off, "layer", text, "elements")
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -317,50 +293,45 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
 def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
     """Return the next step in words and its command by the kind of remedy, the first one first."""
     check, nodes = command_line("check", _CONFIG), evidence.node_spacing
-    many, elements = (
-        [word for pair in pairs for word in ("--set", pair)]
-        for pairs in (_MANY_SAMPLES, evidence.element_keys)
-    )
-    return {
+    mesh = ("see the size of the triangles, then refine the tibial mesh", check)
+    if evidence.implant_edge_mm is not None and evidence.resolution:
+        across = min(found.across for found in evidence.resolution.values())
+        # Rounded down to a step of 0.05 mm, a tenth below what just suffices.
+        edge = 0.05 * math.floor(18.0 * evidence.implant_edge_mm * across / evidence.least_across)
+        pair = f"knee.implant.edge_mm={max(edge, _LEAST_SPACING_MM):.3g}"
+        mesh = ("take smaller triangles", _again("finer", pair))
+    steps = {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
-        "mesh": _finer_mesh(evidence)
-        or ("see the size of the triangles, then refine the tibial mesh", check),
+        "mesh": mesh,
         "ridges": (
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
-            command_line("run", _CONFIG, "--out", f"{FOLDER}-ridges", *many),
+            _again("ridges", *_MANY_SAMPLES),
         ),
-        **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes["spacing_mm"])}),
+    }
+    if nodes is not None:
+        spacing = max(0.5 * nodes["spacing_mm"], _LEAST_SPACING_MM)
+        steps["spacing"] = (
+            "bring the nodes closer together, which takes several times as long",
+            _again("finer", f"{evidence.spacing_key}={spacing:g}"),
+        )
+    return steps | {
         "samples": ("learn from more samples", more_samples),
         "elements": (
             "take the elastic layer itself, by finite elements",
-            command_line("run", _CONFIG, "--out", f"{FOLDER}-elements", *elements),
+            _again("elements", "contact.model=finite_element"),
         ),
         "rows": (
             f"add rows to {evidence.table or 'the table'} at the poses that the report shows as "
             "the worst, then make the run again",
-            command_line("run", _CONFIG, "--out", f"{FOLDER}-more"),
+            _again("more"),
         ),
     }
 
 
-def _finer_mesh(evidence: Evidence) -> tuple[str, str] | None:
-    """Return the step to a finer built-in insert and its command; None for meshes."""
-    if evidence.implant_edge_mm is None:
-        return None
-    across = min(found.across for found in evidence.resolution.values())
-    # Rounded down to a step of 0.05 mm, a tenth below what just suffices.
-    edge = 0.05 * math.floor(18.0 * evidence.implant_edge_mm * across / evidence.least_across)
-    pair = f"knee.implant.edge_mm={max(edge, _LEAST_SPACING_MM):.3g}"
-    return "take smaller triangles", command_line(
-        "run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", pair
-    )
-
-
-def _finer(key: str, spacing_mm: float) -> tuple[str, str]:
-    """Return the step to half the node spacing in words, and its command."""
-    half = f"{key}={max(0.5 * spacing_mm, _LEAST_SPACING_MM):g}"
-    words = "bring the nodes closer together, which takes several times as long"
-    return words, command_line("run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", half)
+def _again(name: str, *pairs: str) -> str:
+    """Return the command that makes the run with other keys, in a folder of its own."""
+    words = [word for pair in pairs for word in ("--set", pair)]
+    return command_line("run", _CONFIG, "--out", f"{FOLDER}-{name}", *words)
 
 
 def verdict_lines(found: Verdict) -> list[str]:

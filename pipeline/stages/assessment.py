@@ -13,7 +13,7 @@ import pandas as pd
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
-from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
@@ -321,20 +321,13 @@ def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[F
                 yield Figure.of(about, name, column, statistic, value, len(check.rows))
 
 
-def held_out_point(
-    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
-) -> dict[str, float]:
-    """Return RMS errors of a point of the learning curve at feasible held-out samples."""
-    errors, heights = [], []
-    for name in knee.compartments:
-        rows = feasible(usable(held_out, name), feasibility)
-        surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
-        wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
-        errors.append(float(np.sqrt((wrong**2).mean())) / float(surrogate.space.load[1]))
-        if surrogate.learns_heights:
-            heights.append(errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
-    point = {"held_out_load_error_share": max(errors)}
-    return point | ({"held_out_height_m": max(heights)} if heights else {})
+def held_out_point(judged: Figures, largest: float) -> dict[str, float | None]:
+    """Return RMS errors of a point of the learning curve, of the force over the largest [N]."""
+    force = judged.worst(AT_POSE, "rmse", "force_y_N")
+    height = judged.worst(AT_LOAD, "rmse", "height_m")
+    share = None if force is None or force.value is None else force.value / largest
+    point = {"held_out_load_error_share": share}
+    return point if height is None else point | {"held_out_height_m": height.value}
 
 
 def prediction_table(

@@ -248,8 +248,9 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
 
 def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
-    section = "polynomial" if family == "poly_fourier" else family
-    chosen = FAMILIES[family].settings(**getattr(settings, section).model_dump())
+    section = FAMILIES[family].section
+    own = getattr(settings, section).model_dump() if section else {}
+    chosen = FAMILIES[family].settings(**own)
 
     def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
         # Each fit has its own generator, so that no fit depends on earlier fits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,20 +25,26 @@ from dynamics.wear.cycle_wear import (
     measured_patch,
     surrogate_wear,
 )
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surface_contact import NodalContact, SurfaceContact
+from foundation.surfaces.decimation import coarse_copy
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.errors import StageError
 from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
+from pipeline.simulation import (
+    GaitSimulation,
+    compare,
+    cycle_differences,
+    flag_texts,
+    simulation_table,
+)
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
-from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
@@ -92,14 +99,8 @@ class Frames:
     tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
     #: Pressure of the original model at `poses`.
     pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
-    #: Larger peak pressure of the compartments: original and surrogate on their own cycles.
-    peak_Pa: Annotated[FloatArray, (2, "K")]
     #: Centres of pressure by model, medial and lateral, tibial frame; NaN without contact.
     centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
-    #: Poses of the cycle driven by the surrogate [rad, m].
-    surrogate_poses: Annotated[FloatArray, ("K", 6)]
-    #: Pressure of the original model at `surrogate_poses`.
-    surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,24 +138,22 @@ def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) ->
     highest = np.nan_to_num(original.compartment_loads[..., _PEAK]).argmax(axis=1)
     chosen = np.unique([*regular, *highest])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
-    femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
-    nearest = nearest_faces(model.tibia, *tibia)
-    poses = [results[name].poses[chosen] for name in MODELS]
-    pressure = [
-        plateau_pressures(model, each)[:, nearest].astype(np.float32, order="C") for each in poses
-    ]
+    femur, tibia = (
+        coarse_copy(model.femur, MOST_TRIANGLES),
+        coarse_copy(model.tibia, MOST_OF_PLATEAU),
+    )
+    nearest = nearest_faces(model.tibia, tibia)
+    poses = original.poses[chosen]
+    pressure = plateau_pressures(model, poses)[:, nearest]
     return Frames(
         gait_percent=percent[chosen],
-        poses=poses[0],
-        femur_vertices=femur[0],
-        femur_faces=femur[1],
-        tibia_vertices=tibia[0],
-        tibia_faces=tibia[1],
-        pressure_Pa=pressure[0],
-        peak_Pa=loads[..., _PEAK].max(axis=1),
+        poses=poses,
+        femur_vertices=femur.vertices,
+        femur_faces=femur.faces,
+        tibia_vertices=tibia.vertices,
+        tibia_faces=tibia.faces,
+        pressure_Pa=pressure.astype(np.float32, order="C"),
         centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
-        surrogate_poses=poses[1],
-        surrogate_pressure_Pa=pressure[1],
     )
 
 
@@ -197,40 +196,12 @@ def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> No
     write_npz(path, **{name: array for name, array in vars(content).items() if array is not None})
 
 
-def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return vertices (V, 3) [m] and at most `most` triangles (F, 3) of a simplified mesh.
-
-    By vertex clustering (Rossignac & Borrel 1993, Multi-resolution 3D approximations for rendering
-    complex scenes): the vertices in a cell of a grid merge to one.
-    """
-    check_number("most", most, at_least=4)
-    vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
-    cell = float(np.sqrt(np.median(mesh.areas)))
-    while len(faces) > most:
-        vertices, faces = _clustered(mesh, cell)
-        cell *= 1.1
-    return vertices, faces
-
-
-def nearest_faces(
-    mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the triangle (F,) of a mesh nearest to those of `thinned` vertices (V, 3) [m]."""
-    if len(faces) == len(mesh.faces):
-        return np.arange(len(faces))
-    middles = np.asarray(mesh.vertices)[np.asarray(mesh.faces)].mean(axis=1)
-    return np.asarray(cKDTree(middles).query(vertices[faces].mean(axis=1))[1], dtype=np.int64)
-
-
-def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return a mesh with the vertices of each cell of a grid [m] merged."""
-    keys = np.floor(np.asarray(mesh.vertices) / cell).astype(np.int64)
-    _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    group = group.reshape(-1)
-    sums = [np.bincount(group, mesh.vertices[:, k]) / count for k in range(3)]
-    faces = group[np.asarray(mesh.faces)]
-    a, b, c = faces.T
-    return np.column_stack(sums), faces[(a != b) & (b != c) & (c != a)]
+def nearest_faces(mesh: TriangleMesh, coarse: TriangleMesh) -> NDArray[np.int64]:
+    """Return the triangle (F,) of a mesh that is nearest to each one of its coarse copy."""
+    if coarse is mesh:
+        return np.arange(len(mesh.faces))
+    fine, few = (np.asarray(m.vertices)[np.asarray(m.faces)].mean(axis=1) for m in (mesh, coarse))
+    return np.asarray(cKDTree(fine).query(few)[1], dtype=np.int64)
 
 
 # A cycle may prescribe a motion in place of a load.
@@ -360,6 +331,7 @@ _ALONE = (
     "stage h, driven by the surrogate: {error}; knee.npz and validation.json are written: check "
     "the errors of the surrogate, and that the table covers the poses and loads of the cycle"
 )
+_OF_COMBINATIONS = "h: combinations of inputs"
 #: Instants of the pressure maps [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
@@ -378,7 +350,7 @@ def simulate_cycle(
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
-        with run.timed("h: combinations of inputs"):
+        with run.timed(_OF_COMBINATIONS):
             _combinations(run, gait, model, surrogate, results, wear)
     else:
         (run.folder / "combinations.json").unlink(missing_ok=True)
@@ -396,8 +368,10 @@ def _simulate_both(
     write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
-    fields = None if surrogate.fields is None else surrogate
+    fields, start = None if surrogate.fields is None else surrogate, time.perf_counter()
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
+    cycles = sum(result.statistics.elapsed for result in results.values())
+    run.stages.measured(_OF_COMBINATIONS, cycles + time.perf_counter() - start)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(model, results["original"])

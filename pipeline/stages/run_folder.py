@@ -39,7 +39,6 @@ from pipeline.store.job import (
     MADE_WITH,
     RUN,
     Job,
-    changes_in_words,
     check_configuration,
     check_single_knee,
     write_made_with,
@@ -96,22 +95,9 @@ class Run(AbstractContextManager["Run"]):
         self._held.enter_context(job.held())
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
-        if job.resumed:
-            self._continue(job)
-        else:
-            job.clear()
-        job.write_config()
-        write_made_with(self.folder, job.text)
-
-    def _continue(self, job: Job) -> None:
-        """Prepare to go on with the configuration of the directory, or with a changed one."""
-        made, wanted, changed = job.compared()
-        if not changed:
-            return
-        say(f"continuing: {changes_in_words(made, wanted, changed)}")
-        job.clear()
-        if any(key.startswith(_OF_PATH) for key in changed):
+        if any(key.startswith(_OF_PATH) for key in job.begin()):
             (self.folder / "path.json").unlink(missing_ok=True)
+        write_made_with(self.folder, job.text)
 
     @contextmanager
     def timed(self, stage: str, detail: str = "") -> Iterator[None]:

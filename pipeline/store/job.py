@@ -25,6 +25,7 @@ from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import Section
 from pipeline.files import write_document, write_text, writing
+from pipeline.progress import say
 from pipeline.store.documents import read_document
 
 #: File of a folder that the process which writes to the folder has locked.
@@ -214,8 +215,6 @@ class JobKind(NamedTuple):
     section: str
     #: File of the configuration.
     stored: str = "config.toml"
-    #: Beginnings of the dotted keys that may change when an interrupted job continues.
-    free: tuple[str, ...] = ()
 
 
 RUN = JobKind("run directory", "run")
@@ -293,16 +292,18 @@ class Job:
         with locked(self.folder, make=True):
             yield
 
-    def begin(self) -> None:
-        """Remove earlier results, except those to continue with, and write the configuration."""
-        if self.resumed and (changed := self._changed_keys()):
-            raise RunError(
-                f"{self.folder}: the {self.kind.name} in this folder differs in "
-                f"{', '.join(changed)}; start again with --force instead of --resume, or choose "
-                "another folder with --out"
-            )
-        self.clear()
+    def begin(self) -> list[str]:
+        """Remove results that are made again, write the configuration; return the changed keys."""
+        changed: list[str] = []
+        if self.resumed:
+            made, wanted, changed = self.compared()
+            if changed:
+                what = f"the {self.kind.name}"
+                say(f"continuing: {changes_in_words(made, wanted, changed, what)}")
+        if changed or not self.resumed:
+            self.clear()
         self.write_config()
+        return changed
 
     def clear(self) -> None:
         """Remove earlier results, except those to continue with, and no other files."""
@@ -331,10 +332,6 @@ class Job:
         except ConfigError as error:
             return str(error)
         return changes_in_words(made, wanted, changed, f"the {self.kind.name}")
-
-    def _changed_keys(self) -> list[str]:
-        """Return the keys in which the configuration differs from that of a job to be continued."""
-        return [key for key in self.compared()[2] if not key.startswith(self.kind.free)]
 
     def compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
         """Return the configuration of the folder, that of the job, and the keys that differ."""

@@ -16,7 +16,6 @@ from pipeline.runner import run_study
 from pipeline.studies.conduct import Conducted, Study, conduct
 from pipeline.studies.forward_motions import FORWARD_MOTION
 from pipeline.studies.laxity.study import LAXITY_STUDY
-from pipeline.studies.muscle_walks.study import WALK_STUDY
 from pipeline.studies.muscle_walks.walk import MUSCLE_WALK
 from pipeline.studies.optimisation.optimise import OPTIMISATION_STUDY
 from pipeline.studies.study import CYCLE_STUDY
@@ -33,10 +32,7 @@ STUDIES: dict[str, Study[Any, Any]] = {
 
 def study_of(keys: Mapping[str, Any]) -> Study[Any, Any] | None:
     """Return the kind of study that a configuration asks for, None for a run."""
-    section = next((name for name in STUDIES if name in keys), None)
-    if section == "study" and isinstance(keys[section], dict) and "walk" in keys[section]:
-        return WALK_STUDY
-    return None if section is None else STUDIES[section]
+    return next((STUDIES[name] for name in STUDIES if name in keys), None)
 
 
 def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> Any:
@@ -52,8 +48,7 @@ def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> Any:
     Returns
     -------
     Section
-        `Config`, `StudyFile`, `WalkStudyFile`, `MuscleWalkFile`, `ForwardFile` or
-        `OptimisationFile`.
+        `Config`, `StudyFile`, `MuscleWalkFile`, `ForwardFile` or `OptimisationFile`.
 
     Raises
     ------
@@ -123,5 +118,4 @@ def reported(report: Report | DesignsDocument, folder: Path) -> Conducted:
 def describe_schemas() -> str:
     """Return every key of all configurations as Markdown tables."""
     schemas: list[type[Section]] = [Config, *(study.schema for study in STUDIES.values())]
-    schemas = list(dict.fromkeys([*schemas, WALK_STUDY.schema]))
     return "\n".join(map(describe_section, schemas))

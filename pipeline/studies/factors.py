@@ -19,8 +19,6 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
-from pipeline.flagged_instants import SAMPLES
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 
 #: Highest harmonic of a smooth perturbation, and its waves.
 HARMONICS = 9
@@ -266,49 +264,3 @@ def describe_factors() -> str:
     rows[f"{DESIGN}PARAMETER"] = ("its unit", "parameter of a run with [design_space]")
     width = max(map(len, rows))
     return "\n".join(f"{name:{width}}  [{unit}] {text}" for name, (unit, text) in rows.items())
-
-
-@dataclass(frozen=True, eq=False)
-class Catalogue:
-    """Inputs and outputs of the simulations of a study."""
-
-    #: Inputs that can be varied, by name.
-    factors: Mapping[str, Factor]
-    #: Outputs of a simulation, by column.
-    outputs: Mapping[str, Output]
-    #: Waveforms over the time of a simulation, by column.
-    waves: Mapping[str, Output]
-    #: Outputs with pictures and lines on the terminal.
-    key_outputs: tuple[str, ...]
-    #: What is simulated, for titles.
-    subject: str
-    #: Label of the axis of time of the waveforms.
-    axis: str
-    #: A sentence about the outputs.
-    note: str
-    #: What runs with flags have done.
-    flagged: str
-    #: Key with the number of samples that a larger trained domain needs.
-    samples: str = SAMPLES
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that a simulation adds to its row."""
-        return (
-            *("status", "reason", *self.outputs),
-            *("flagged_instants", "flags", "flag_kinds", "evaluations", "seconds"),
-            *(f"wave_{name}" for name in self.waves),
-        )
-
-
-#: Studies of simulated gait cycles of a knee.
-CYCLES = Catalogue(
-    FACTORS,
-    OUTPUTS,
-    WAVES,
-    KEY_OUTPUTS,
-    subject="gait cycles",
-    axis="gait cycle [%]",
-    note="Wear is that of a cycle times a million, the surface as it was made.",
-    flagged="left the trained domain",
-)

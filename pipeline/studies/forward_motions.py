@@ -16,17 +16,15 @@ from dynamics.musculoskeletal.joint_contact import PlantContacts
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
+from dynamics.musculoskeletal.plant import SimulatedFrames
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
     ForwardFiles,
     ForwardSettings,
-    drive_muscles,
     instants,
     prescribe_motion,
     read_forward_settings,
-    read_muscle_inputs,
     read_prescribed,
     write_external_loads,
 )
@@ -41,7 +39,7 @@ from pipeline.config.schema_base import (
     name_field,
 )
 from pipeline.files import write_text
-from pipeline.originals.articular_contacts import material_notes
+from pipeline.originals.articular_contacts import articular_contacts, material_notes
 from pipeline.progress import bar
 from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study
@@ -61,7 +59,7 @@ from pipeline.studies.muscle_walks.schema import (
     stated_fields,
     stated_files,
 )
-from pipeline.studies.muscle_walks.setup import facing_contacts, side_notes
+from pipeline.studies.muscle_walks.setup import side_notes
 
 _Vector = tuple[Finite, Finite, Finite]
 
@@ -120,23 +118,18 @@ class ForwardConfig(ArticularModelConfig):
             "values of coordinates over time (.sto, .mot); by default the values of the settings"
         ),
     )
-    muscles: File | None = Field(
-        None,
-        description="columns NAME_activation, NAME_control and NAME_force over time (.sto, .mot); "
-        "by default the columns of the settings",
-    )
     external_loads: File | None = Field(
         None, description="forces on bodies (.xml); by default the forces of the settings"
     )
     activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
         None,
         description=(
-            "activation of all other muscles; by default the activation of the settings, or 0.02"
+            "activation of all muscles; by default the activation of the settings, or 0.02"
         ),
     )
     fibre_forces: bool | None = Field(
         None,
-        description="whether length and velocity of the fibres limit the forces of these muscles; "
+        description="whether length and velocity of the fibres limit the forces of muscles; "
         "otherwise, forces are activation times largest force; by default as in the settings, "
         "or true",
     )
@@ -181,7 +174,7 @@ _FIELDS = {
     "fibre_forces": "fibre_forces",
 }
 #: Files by keys of [forward].
-_FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
+_FILES = {key: key for key in ("prescribed", "external_loads")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,19 +185,15 @@ class ForwardSetup:
     settings: ForwardSettings
     #: The multibody system along the prescribed motion, with its contacts.
     contacts: PlantContacts
-    #: Activations and forces of the muscles.
-    drive: MuscleDrive
     #: "dynamic" or "equilibrium".
     kind: str
-    #: Settings without effect.
+    #: Courses without effect, and what is doubtful.
     warnings: tuple[str, ...]
 
     @property
     def plant(self) -> OpenSimPlant:
         """The multibody system along the prescribed motion."""
-        plant = self.contacts.plant
-        assert isinstance(plant, OpenSimPlant)
-        return plant
+        return self.contacts.plant
 
     @property
     def remedy(self) -> str:
@@ -223,12 +212,15 @@ class ForwardSetup:
         """Simulate the motion, up to the first instant without a balance of forces."""
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
+        muscles, stated = self.plant.muscles, self.settings.activation
+        activations = np.full(len(muscles.names), muscles.bounds[0] if stated is None else stated)
         try:
             with bar(len(motion.time), "instant", "forward") as shown:
                 return simulate_forward(
                     self.contacts,
-                    self.drive,
+                    activations,
                     start,
+                    fibre_forces=self.settings.fibre_forces,
                     kind=self.kind,
                     progress=lambda _: shown.update(1),
                 )
@@ -239,9 +231,9 @@ class ForwardSetup:
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     """Return a forward simulation whose files, settings and model are checked."""
     model = OsimModel(data_file(forward.model))
-    settings, files, warnings = _settings(forward)
+    settings, files = _settings(forward)
+    warnings: tuple[str, ...] = ()
     text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
-    muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
     loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
     forces = [course for load in loads.values() for course in load.force]
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
@@ -254,7 +246,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         told = "of their courses, the first instant alone is used"
         warnings += (f"forces move {', '.join(started)}: {told}",)
     time = instants(
-        [*courses.values(), *muscles.values(), *forces],
+        [*courses.values(), *forces],
         settings.step,
         settings.start,
         settings.stop,
@@ -266,23 +258,17 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     locked = model.locked_coordinates
     free = {name: each for name, each in courses.items() if name not in locked}
     motion = prescribe_motion(system, free, time)
-    values = {name: course.values for name, course in courses.items()}
-    warnings += lock_notes(locked, settings.secondary, values)
+    warnings += lock_notes(locked, (*settings.secondary, *courses))
     settings = _without_locked(settings, locked)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
-    contacts = facing_contacts(model, forward, motion)
+    contacts = articular_contacts(model, **forward.surfaces)
     warnings += side_notes(model, contacts) + material_notes(model)
-    drive = drive_muscles(
-        system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
-    )
     warnings += model.notes(settings.secondary)
-    return ForwardSetup(
-        model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
-    )
+    return ForwardSetup(model, settings, PlantContacts(plant, contacts), forward.kind, warnings)
 
 
 def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> ForwardSettings:
@@ -296,16 +282,16 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
     return replace(settings, secondary=moved)
 
 
-def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
-    """Return settings and files, and notes on settings that are not carried out."""
+def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles]:
+    """Return settings and files."""
     changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
     if forward.settings is None:
-        files = ForwardFiles(data_file(forward.model), None, None, None)
-        return ForwardSettings(**changes), replace(files, **named), ()
-    settings, files, warnings = read_forward_settings(data_file(forward.settings))
+        files = ForwardFiles(data_file(forward.model), None, None)
+        return ForwardSettings(**changes), replace(files, **named)
+    settings, files = read_forward_settings(data_file(forward.settings))
     if forward.loads:
         files = replace(files, external_loads=None)
-    return replace(settings, **changes), replace(files, **named), warnings
+    return replace(settings, **changes), replace(files, **named)
 
 
 def _courses(

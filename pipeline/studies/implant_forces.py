@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from pipeline.store.run_documents import Computed
 
 #: A column by its name, or a sum of columns times factors.
 Columns = str | dict[str, Finite]
-Unit = Literal["N", "kN", "lbf", "kgf", "BW", "%BW"]
+Unit = Literal["N", "kN", "lbf", "BW"]
 
 
 class Layout(NamedTuple):
@@ -52,10 +50,7 @@ class ImplantForcesConfig(Section):
     layout: Literal["grand_challenge", "orthoload"] | None = Field(
         None, description="public collection whose column of times, total force and unit apply"
     )
-    time: str | None = Field(None, description='column of the times; by default "time"')
-    time_unit: Literal["s", "ms", "percent"] = Field(
-        "s", description="unit of the times; 0 to 100 percent are the whole walk"
-    )
+    time: str | None = Field(None, description='column of the times [s]; by default "time"')
     total: Columns | None = Field(
         None,
         description="total axial force, positive in compression: a column, or a sum of columns "
@@ -115,19 +110,14 @@ class ImplantForcesConfig(Section):
 
 
 #: Newtons per unit of force (pound-force: NIST SP 811).
-_NEWTONS = {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605, "kgf": 9.80665}
+_NEWTONS = {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605}
 #: Largest force of a walk in body weights that has no warning. Instrumented knees had 2 to 3 in
 #: level walking; the ratio of the limits is below that of lbf to N, so that at most one fits.
 _USUAL = (1.25, 5.5)
-#: Part of the peak of the total force by which a compartment may pull, or a total force differ.
-_TENSION = 0.1
-#: Separators of cells, and texts of cells without a value.
-_SEPARATORS = ("\t", ";", ",", "  ", " ")
-_NOTHING = frozenset({"", "-", "nan", "na"})
-#: Endings of tables that are no text.
-_NO_TEXT = (".xlsx", ".xlsm", ".xls", ".ods", ".mat")
-#: Steps of the median, and seconds, that a gap between instants exceeds; rounding of times [s].
-_GAP_STEPS, _GAP, _ROUNDING = 5.0, 0.05, 1e-6
+#: Separators of cells (regular expressions).
+_SEPARATORS = (r"\t", ";", ",", r"\s{2,}", r"\s+")
+#: Longest time between rows without a gap, and rounding of times [s].
+_GAP, _ROUNDING = 0.05, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,20 +126,20 @@ class ImplantForces:
 
     #: Name of the file.
     source: str
-    #: Increasing instants, as the table has them, (N,) [s, ms or %].
+    #: Increasing instants of the walk (N,) [s].
     time: FloatArray
     #: Axial forces by part (total, medial, lateral), compression positive, (N,) [N].
     parts: Mapping[str, FloatArray]
     #: Sentences on what was read.
     facts: tuple[str, ...]
-    #: Sentences on what is doubtful.
+    #: What is doubtful.
     warnings: tuple[str, ...]
 
 
 def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> ImplantForces:
     """Return the measured forces of a file; the body weight is in newtons."""
     path = data_file(config.file)
-    names = {config.clock, *(name for terms in config.sums.values() for name in terms)}
+    names = dict.fromkeys([config.clock, *(n for terms in config.sums.values() for n in terms)])
     columns = _columns(path, names)
     factor = newtons(config.force_unit, body_weight)
     parts = {
@@ -171,19 +161,14 @@ def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> Impl
         f"forces in {config.force_unit}",
         *(f"{part} force: {_words(terms)}" for part, terms in config.sums.items()),
     )
-    warnings = (
-        *_unit_doubts(path.name, float(parts["total"].max()), config.force_unit, body_weight),
-        *_part_doubts(path.name, parts, body_weight),
-    )
-    return ImplantForces(
-        path.name, _increasing(path, columns[config.clock]), parts, facts, warnings
-    )
+    warnings = _unit_doubts(path.name, float(parts["total"].max()), config.force_unit, body_weight)
+    time = columns[config.clock] + config.shift_s
+    return ImplantForces(path.name, time, parts, facts, warnings)
 
 
 def newtons(unit: str, body_weight: float) -> float:
     """Return the newtons of a unit of force; the body weight is in newtons."""
-    shares = {"BW": body_weight, "%BW": 0.01 * body_weight}
-    return shares[unit] if unit in shares else _NEWTONS[unit]
+    return body_weight if unit == "BW" else _NEWTONS[unit]
 
 
 def _words(terms: Mapping[str, float]) -> str:
@@ -191,123 +176,48 @@ def _words(terms: Mapping[str, float]) -> str:
 
 
 def _columns(path: Path, names: Collection[str]) -> dict[str, FloatArray]:
-    """Return columns (N,) by name, of rows with all values; the header has all names."""
-    if path.suffix.lower() in _NO_TEXT:
-        raise InputError(
-            f"{path}: expected a table as text (.csv, .txt, .sto), found {path.suffix}; save the "
-            "sheet of the forces as .csv"
-        )
+    """Return columns (N,) by name, of the rows with numbers below the row with all names."""
     try:
-        lines = read_lines(path)
+        lines = [text.strip() for _, text in read_lines(path)]
     except (FileNotFoundError, IsADirectoryError) as error:
         raise InputError(f"{path}: no such file; check implant_forces.file") from error
-    for at, (_, text) in enumerate(lines):
+    for at, text in enumerate(lines):
         for separator in _SEPARATORS:
-            header = _cells(text, separator)
-            found = {name: _places(header, name) for name in names}
-            if all(found.values()):
-                places = {name: _only(path, at, name) for name, at in found.items()}
-                return _values(path, lines[at + 1 :], places, separator)
-    widest = max((text for _, text in lines), key=lambda text: len(re.findall(r"[A-Za-z]+", text)))
+            header = [_plain(cell) for cell in re.split(separator, text)]
+            if all(header.count(_plain(name)) == 1 for name in names):
+                places = {name: header.index(_plain(name)) for name in names}
+                return _numbers(path, lines[at + 1 :], places, separator)
     raise InputError(
-        f"{path}: expected a row of names with {', '.join(sorted(names))}, found {widest.strip()}; "
+        f"{path}: expected a row that has each of {', '.join(sorted(names))} once, found none; "
         "correct time, total, medial and lateral of [implant_forces]"
     )
 
 
-def _values(
-    path: Path, lines: list[tuple[int, str]], places: Mapping[str, int], separator: str
+def _plain(name: str) -> str:
+    """Return a name without brackets and in lower case."""
+    return re.sub(r"[\[(][^\])]*[\])]", "", name).strip().casefold()
+
+
+def _numbers(
+    path: Path, lines: list[str], places: Mapping[str, int], separator: str
 ) -> dict[str, FloatArray]:
-    rows = []
-    for number, text in lines:
-        cells = _cells(text, separator)
-        row = [
-            _number(
-                cells[at] if at < len(cells) else "", separator, f"{path}, line {number}, {name}"
-            )
-            for name, at in places.items()
-        ]
-        if np.isfinite(row).all():
-            rows.append(row)
+    """Return columns (N,) of rows with a number in each; a comma is a point unless it separates."""
+    cells = pd.DataFrame([re.split(separator, line) for line in lines])
+    cells = cells.reindex(columns=list(dict.fromkeys(places.values())))
+    if separator != ",":
+        cells = cells.replace(",", ".", regex=True)
+    rows = cells.apply(pd.to_numeric, errors="coerce").dropna()
     if len(rows) < 3:
         raise InputError(
             f"{path}: expected three or more rows of numbers below the names, found {len(rows)}"
         )
-    return dict(zip(places, np.array(rows).T, strict=True))
-
-
-def _cells(text: str, separator: str) -> list[str]:
-    if separator.isspace() and separator != "\t":
-        return re.split(rf"\s{{{len(separator)},}}", text.strip())
-    return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
-
-
-def _places(header: list[str], name: str) -> list[int]:
-    """Return the columns of a name; where none has it, those that have it without brackets."""
-    for plain in (str.casefold, _without_brackets):
-        if found := [at for at, cell in enumerate(header) if plain(cell) == name.casefold()]:
-            return found
-    return []
-
-
-def _without_brackets(name: str) -> str:
-    return re.sub(r"[\[(][^\])]*[\])]", "", name).strip().casefold()
-
-
-def _only(path: Path, places: list[int], name: str) -> int:
-    if len(places) > 1:
-        raise InputError(
-            f"{path}: expected one column {name}, found {len(places)}; state the whole name, or "
-            "rename the others"
-        )
-    return places[0]
-
-
-def _increasing(path: Path, time: FloatArray) -> FloatArray:
-    if (late := np.flatnonzero(np.diff(time) <= 0.0)).size:
-        before, after = time[late[0]], time[late[0] + 1]
-        raise InputError(
-            f"{path}: expected increasing times, found {after:g} after {before:g}; keep the rows "
-            "of one trial, in their order"
-        )
-    return time
-
-
-def _number(cell: str, separator: str, place: str) -> float:
-    """Return the number in a cell, NaN for none; a comma is a point where it separates no cells."""
-    if cell.casefold() in _NOTHING:
-        return math.nan
-    try:
-        return float(cell if separator == "," else cell.replace(",", "."))
-    except ValueError as error:
-        raise InputError(
-            f"{place}: expected a number, found {cell!r}; correct or delete the row"
-        ) from error
-
-
-def _part_doubts(
-    source: str, parts: Mapping[str, FloatArray], body_weight: float
-) -> tuple[str, ...]:
-    """Return warnings of forces of compartments that no knee has."""
-    doubts = []
-    peak = float(parts["total"].max())
-    for part in ("medial", "lateral"):
-        force = parts.get(part, parts["total"])
-        low, high = float(force.min()), float(force.max())
-        if high > _USUAL[1] * body_weight or low < -_TENSION * peak:
-            doubts.append(
-                f"{source}: the measured {part} force is {low / body_weight:.2f} to "
-                f"{high / body_weight:.2f} body weights; check signs and factors of "
-                f"implant_forces.{part}"
+    for after, step in zip(rows.index[1:], np.diff(rows.iloc[:, 0]), strict=True):
+        if not step > 0.0:
+            raise InputError(
+                f"{path}: expected increasing times, found a step of {step:g} before the row "
+                f"{lines[after]!r}; keep the rows of one trial, in their order"
             )
-    if parts.keys() >= {"medial", "lateral"}:
-        left = np.abs(parts["total"] - parts["medial"] - parts["lateral"])
-        if (share := float(left.max()) / peak) > _TENSION:
-            doubts.append(
-                f"{source}: the measured total force differs from medial plus lateral force by up "
-                f"to {100.0 * share:.0f} % of its peak; check which columns are the compartments"
-            )
-    return tuple(doubts)
+    return {name: rows[at].to_numpy(dtype=np.float64) for name, at in places.items()}
 
 
 def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tuple[str, ...]:
@@ -318,7 +228,7 @@ def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tup
     raw = peak / newtons(unit, body_weight) / body_weight
     hints = [
         f"{raw * newtons(other, body_weight):.2f} in {other}"
-        for other in (*_NEWTONS, "BW", "%BW")
+        for other in (*_NEWTONS, "BW")
         if low <= raw * newtons(other, body_weight) <= high
     ]
     hint = f" (the force would be {' or '.join(hints)})" if hints else ""
@@ -330,24 +240,15 @@ def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tup
 
 
 def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
-    """Return values (M,) [any unit] at other instants [s]; NaN outside of the rows and in gaps.
-
-    Values are linear between the rows. A gap is longer than five steps and 0.05 s.
-    """
-    step = float(np.median(np.diff(time)))
+    """Return values (M,) [any unit] at instants [s], linear; NaN outside the rows and in gaps."""
     at = np.clip(wanted, time[0], time[-1])
     after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
-    wide = time[after] - time[after - 1] > max(_GAP_STEPS * step, _GAP)
-    between = wide & (at != time[after]) & (at != time[after - 1])
-    # Times are written with rounding errors.
-    outside = np.abs(wanted - at) > _ROUNDING
-    return np.where(between | outside, np.nan, np.interp(at, time, values))
+    gone = (time[after] - time[after - 1] > _GAP) | (np.abs(wanted - at) > _ROUNDING)
+    return np.where(gone, np.nan, np.interp(at, time, values))
 
 
 #: Parts of a tibiofemoral force, in the order of tables.
 PARTS = ("total", "medial", "lateral")
-#: Correlation of the total forces below which the clock is doubted [1].
-_ALIKE = 0.5
 #: Table of measured and predicted forces in the folder of a walk.
 TABLE = "implant_forces.csv"
 
@@ -356,14 +257,13 @@ class PartErrors(Computed):
     """Errors of a predicted force over the instants with measured values, and both peaks.
 
     `r2` is 1 less the sum of squared errors over that of the deviations of the measured force from
-    its mean; `correlation` is Pearson's.
+    its mean.
     """
 
     rms_N: float
     rms_BW: float
     mean_error_N: float
     r2: float | None
-    correlation: float | None
     measured_peak_N: float
     measured_peak_BW: float
     measured_peak_at_s: float
@@ -418,14 +318,8 @@ def compare_with_implant(
     The body weight is in newtons; `contact` names what is compared, such as a contact.
     """
     forces = read_implant_forces(config, body_weight)
-    start, scale = (
-        (time[0], 0.01 * float(np.ptp(time)))
-        if config.time_unit == "percent"
-        else (0.0, 1e-3 if config.time_unit == "ms" else 1.0)
-    )
-    times = start + scale * forces.time + config.shift_s
     measured = {
-        part: at_times(time, times, forces.parts[part])
+        part: at_times(time, forces.time, forces.parts[part])
         for part in PARTS
         if part in forces.parts and part in predicted
     }
@@ -433,8 +327,8 @@ def compare_with_implant(
     if known.sum() < 3:
         raise InputError(
             f"{forces.source}: expected values from {time[0]:g} to {time[-1]:g} s, the times of "
-            f"the walk, found {times[0]:g} to {times[-1]:g} s with a shift of {config.shift_s:g} "
-            "s; state implant_forces.shift_s, or time_unit"
+            f"the walk, found {forces.time[0]:g} to {forces.time[-1]:g} s with a shift of "
+            f"{config.shift_s:g} s; state implant_forces.shift_s"
         )
     comparison = ImplantComparison(
         file=Path(config.file).name,
@@ -449,19 +343,7 @@ def compare_with_implant(
         },
     )
     shown = {part: predicted[part] for part in measured}
-    warnings = (*forces.warnings, *_shift_doubts(forces.source, comparison))
-    return MeasuredWalk(comparison, time, measured, shown, warnings)
-
-
-def _shift_doubts(source: str, found: ImplantComparison) -> tuple[str, ...]:
-    """Return a warning if the courses of both total forces have little in common."""
-    correlation = found.parts["total"].correlation
-    if correlation is None or correlation >= _ALIKE:
-        return ()
-    return (
-        f"{source}: measured and predicted total force correlate by {correlation:.2f}; check the "
-        f"shift of the times (implant_forces.shift_s, now {found.shift_s:g} s)",
-    )
+    return MeasuredWalk(comparison, time, measured, shown, forces.warnings)
 
 
 def _errors(
@@ -472,8 +354,6 @@ def _errors(
     error = predicted - measured
     rms = float(np.sqrt((error**2).mean()))
     spread = measured - measured.mean()
-    other = predicted - predicted.mean()
-    norms = float(np.linalg.norm(spread) * np.linalg.norm(other))
     varies = float((spread**2).sum())
     high, found = int(measured.argmax()), int(predicted.argmax())
     return PartErrors(
@@ -481,7 +361,6 @@ def _errors(
         rms_BW=rms / weight,
         mean_error_N=float(error.mean()),
         r2=1.0 - float((error**2).sum()) / varies if varies > 0.0 else None,
-        correlation=float(spread @ other) / norms if norms > 0.0 else None,
         measured_peak_N=measured[high],
         measured_peak_BW=measured[high] / weight,
         measured_peak_at_s=time[high],

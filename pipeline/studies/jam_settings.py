@@ -25,7 +25,6 @@ def jam_file(
     settings: Path,
     overrides: Sequence[str] = (),
     *,
-    replay: Path | None = None,
     model: Path | None = None,
     geometry: Path | None = None,
 ) -> MuscleWalkFile | ForwardFile:
@@ -36,14 +35,12 @@ def jam_file(
     """
     tree = _tree_of(settings) if settings.suffix.lower() == ".xml" else read_tree(settings)
     section = "forward" if "forward" in tree else "walk"
-    stated = {"model": model, "replay": replay}
-    tree.setdefault(section, {}).update({k: str(v.resolve()) for k, v in stated.items() if v})
+    if model is not None:
+        tree.setdefault(section, {})["model"] = str(model.resolve())
     for text in overrides:
         override_key(tree, text)
     folder = settings.resolve().parent
     if section == "forward":
-        if replay:
-            raise InputError("--replay: expected a walk, found a forward simulation")
         tree = named(tree, ForwardFile, settings)
         motion = checked_section(tree, ForwardFile, str(settings), folder)
         forward = _with_meshes(motion.forward, motion.forward.model, settings, geometry)

@@ -23,10 +23,12 @@ PARAMETERS = {
 }
 
 
-class DistributionConfig(Section):
+class FactorConfig(Section):
     """A named input and its distribution, with values in the unit of the name."""
 
-    name: str = Field(description="named input")
+    name: Annotated[str, AfterValidator(check_factor)] = Field(
+        description="named input; `knee-contact factors` lists them"
+    )
     distribution: Literal[
         "normal", "uniform", "lognormal", "truncated_normal", "fixed", "table"
     ] = Field("normal", description="distribution of the values")
@@ -71,16 +73,8 @@ class DistributionConfig(Section):
         return self
 
 
-class FactorConfig(DistributionConfig):
-    """A named input and its distribution, with values in the unit of the name."""
-
-    name: Annotated[str, AfterValidator(check_factor)] = Field(
-        description="named input; `knee-contact factors` lists them"
-    )
-
-
-class DesignConfig(ExecutionConfig):
-    """Monte Carlo or sensitivity study over named inputs."""
+class StudyConfig(ExecutionConfig):
+    """Monte Carlo or sensitivity study of simulated cycles."""
 
     name: str = name_field("study", "study")
     kind: Literal["montecarlo", "latin_hypercube", "sobol"] = Field(
@@ -97,7 +91,11 @@ class DesignConfig(ExecutionConfig):
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
     chunk: int = Field(25, ge=1, description="number of runs in a stored chunk")
-    factor: tuple[DistributionConfig, ...] = Field(
+    run: str = Field("runs/implant", description="run directory; relative to the working directory")
+    model: Literal["surrogate", "original"] = Field(
+        "surrogate", description="model of the contact loads"
+    )
+    factor: tuple[FactorConfig, ...] = Field(
         min_length=1, description="[[study.factor]]: the varied inputs"
     )
 
@@ -112,21 +110,6 @@ class DesignConfig(ExecutionConfig):
         if self.kind == "sobol" and self.runs & (self.runs - 1):
             raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
         return self
-
-
-class StudyConfig(DesignConfig):
-    """Monte Carlo or sensitivity study of simulated cycles."""
-
-    run: str = Field("runs/implant", description="run directory; relative to the working directory")
-    model: Literal["surrogate", "original"] = Field(
-        "surrogate", description="model of the contact loads"
-    )
-    outside: Literal["flag", "fail"] = Field(
-        "flag", description="treatment of a run that leaves the trained domain"
-    )
-    factor: tuple[FactorConfig, ...] = Field(
-        min_length=1, description="[[study.factor]]: the varied inputs"
-    )
 
 
 def _absolute_waveforms(simulation: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:

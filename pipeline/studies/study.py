@@ -1,24 +1,37 @@
-"""Studies of gait cycles of a run: of one knee, or over designs."""
+"""Studies of gait cycles of a run, of one knee or over designs: from values to outputs."""
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
+from pydantic import ValidationError
 
+from dynamics.ligaments.bundle_tables import LigamentDraw, load_ligament_draws
 from dynamics.protocol import ContactModel
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.result import SimulationResult
+from dynamics.simulator.variation import VariedContact
+from dynamics.wear.cycle_wear import Patch
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.base.flags import Flag, FlagKind
+from foundation.base.flags import Flag, FlagKind, worded
+from foundation.base.pose import Pose
+from foundation.base.wording import counted
+from pipeline.advice import command_line
 from pipeline.config.data_folder import data_file
-from pipeline.config.reading import ConfigError, design_space_of
+from pipeline.config.reading import ConfigError, design_space_of, explain, shipped_configs
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
 from pipeline.config.stage_schema import SimulationConfig
-from pipeline.design_space.design_contact import patch_at
+from pipeline.design_space.designs import TrainedDesigns, base_values, infeasible, patch_at
 from pipeline.design_space.errors import (
     doubts,
     exceeded,
@@ -26,32 +39,229 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
-from pipeline.design_space.sampling import base_values, infeasible
-from pipeline.design_space.taken_design import TrainedDesigns
-from pipeline.flagged_instants import DESIGN_SAMPLES
+from pipeline.execution import Execution
+from pipeline.files import write_npz
+from pipeline.flagged_instants import DESIGN_SAMPLES, joined_kinds
+from pipeline.flagged_instants import SAMPLES as RUN_SAMPLES
+from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement
-from pipeline.simulation import GaitSimulation
-from pipeline.stages.model_cycles import FAILURES, OUTPUTS
-from pipeline.store.job import Job, is_over_designs
-from pipeline.studies.experiment import Experiment, study_of_runs
+from pipeline.simulation import (
+    FAILURES,
+    OUTPUTS,
+    WAVES,
+    GaitSimulation,
+    ModelCycle,
+    cycle_outputs,
+    cycle_waves,
+    ligament_places,
+)
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.documents import make_results, read_arrays
+from pipeline.store.job import Job, JobKind, RunError, check_single_knee, is_over_designs
+from pipeline.store.quantities import FOR_WEAR
+from pipeline.store.run_documents import Judgement
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
+from pipeline.store.samples import FAILED, OK, read_table, write_table
+from pipeline.studies.conduct import Outcome, Study
+from pipeline.studies.experiment import (
+    quantile,
+    study_page,
+    study_table,
+    summarise,
+    summary_lines,
+)
 from pipeline.studies.factors import (
-    CYCLES,
     DESIGN,
     FACTORS,
     LIGAMENT_DRAW,
-    Catalogue,
     Factor,
+    Inputs,
     check_applicable,
     unit_of,
+    varied,
 )
-from pipeline.studies.runs import (
-    CycleSetup,
-    Task,
-    nominal_inputs,
-    run_rows,
+from pipeline.studies.schema import FactorConfig, StudyConfig, StudyFile
+
+
+@dataclass(frozen=True)
+class Task:
+    """Common settings of the runs of a study, as sent to worker processes."""
+
+    #: Files of the run that change the results.
+    names: ClassVar[tuple[str, ...]] = "knee.npz", "path.json", "config.toml", "wear.npz"
+    #: Run directory.
+    folder: str
+    #: Model of the contact loads: "surrogate" or "original".
+    model: str
+    #: The [simulation] of the run, with the replacements of the study.
+    simulation: SimulationConfig
+    #: SHA-256 of these settings, the files of the run, and the draws.
+    source: str
+    #: Table of draws of ligaments; "" for none.
+    draws: str = ""
+
+    @classmethod
+    def of(cls, folder: Path, model: str, changes: Mapping[str, Any], draws: str = "") -> Self:
+        """Return the task of a finished run with `changes` of its [simulation], key -> value."""
+        simulation = replaced(cls.stated(folder), changes)
+        content = hashlib.sha256(f"{model} {simulation.model_dump_json()}".encode())
+        for file in (folder / name for name in (*cls.names, draws)):
+            content.update(file.read_bytes() if file.is_file() else b"")
+        source = content.hexdigest()
+        return cls(str(folder.resolve()), model, simulation, source, draws)
+
+    @staticmethod
+    def stated(folder: Path) -> SimulationConfig:
+        """Return the [simulation] of a finished run."""
+        check_single_knee(folder)
+        if not (folder / "run.json").is_file():
+            state = "has not finished" if folder.is_dir() else "does not exist"
+            command = make_results(folder)
+            if folder.name in shipped_configs() and not folder.exists():
+                command = command_line("run", folder.name, "--out", folder)
+            raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
+        return TrainedRun.open(folder).config.simulation
+
+    @property
+    def ligament_draws(self) -> tuple[LigamentDraw, ...]:
+        """Draws of ligaments in the frames of the bones."""
+        if not self.draws:
+            return ()
+        return load_ligament_draws(self.draws, **ligament_places(self.simulation))
+
+    def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
+        """Return the setup of a run, and the values of the factors that change its inputs."""
+        return CycleSetup.of(self), values
+
+
+def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
+    """Return a [simulation] with replaced keys; a ConfigError names the keys that do not fit."""
+    try:
+        found = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
+    except ValidationError as error:
+        raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
+    return found.state_knee(simulation.knee)
+
+
+@dataclass(frozen=True, eq=False)
+class CycleSetup:
+    """Models and nominal inputs of the gait cycles of a task."""
+
+    model: ContactModel
+    #: Nominal gait cycle, which starts from the equilibrium of the contact.
+    gait: GaitSimulation
+    #: Contact patches of the original model, for the wear of a surrogate.
+    patch: Patch
+    #: Why no instant can be trusted.
+    flags: tuple[Flag, ...] = ()
+    #: Ligaments that runs draw.
+    draws: tuple[LigamentDraw, ...] = ()
+
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, task: Task) -> CycleSetup:
+        """Return the setup of a task."""
+        folder = Path(task.folder)
+        run = TrainedRun.open(folder)
+        lacking = run.surrogate.header.get("not_given", [])
+        if FOR_WEAR.intersection(lacking):
+            raise InputError(
+                f"{folder}: a study needs areas, pressures and wear, and the table of this run "
+                f"lacks {', '.join(lacking)}; add the columns to the table"
+            )
+        model: ContactModel = run.reference_model if task.model == "original" else run.surrogate
+        gait = GaitSimulation.of(task.simulation, run.path)
+        short = task.simulation.model_copy(update={"cycles": 1, "samples": 11})
+        start = Pose.from_array(replace(gait, config=short)(model).poses[0])
+        patch = Patch(np.ones(2), None)
+        if (file := folder / "wear.npz").exists():
+            arrays = read_arrays(file, {"aspect": (2,), "ratio": (2,)})
+            patch = Patch(arrays["aspect"], arrays["ratio"])
+        if gait.wear_law.by_point:
+            patch = patch._replace(tibia=run.reference_model.tibia)
+        return cls(model, replace(gait, start=start), patch, draws=task.ligament_draws)
+
+    @property
+    def nominal(self) -> Inputs:
+        """Inputs without changes."""
+        return nominal_inputs(self.gait, self.draws)
+
+    def simulate(self, inputs: Inputs) -> SimulationResult:
+        """Simulate the cycle from near the nominal equilibrium of the contact."""
+        gait = replace(self.gait, simulator=inputs.simulator, cycle=inputs.cycle)
+        if not inputs.offset.any() and inputs.stiffness == 1.0:
+            return gait(self.model)
+        start = Pose.from_array(self.gait.start.array - inputs.offset)
+        model = VariedContact(self.model, inputs.offset, inputs.stiffness)
+        return replace(gait, start=start)(model)
+
+    def outputs(self, inputs: Inputs, result: SimulationResult) -> dict[str, float]:
+        """Return the outputs of a simulated cycle; wear by the pressures of an original model."""
+        # Loads are in the frame of the offset tibia; so must the poses be.
+        at_contact = replace(result, poses=result.poses + inputs.offset)
+        law = self.gait.wear_law
+        if inputs.wear_factor is not None:
+            law = replace(law, factor=inputs.wear_factor)
+        return cycle_outputs(result, ModelCycle(self.model, at_contact, law, self.patch).wear)
+
+
+def nominal_inputs(gait: GaitSimulation, draws: tuple[LigamentDraw, ...] = ()) -> Inputs:
+    """Return the inputs of a gait cycle without changes, and ligaments to draw."""
+    factor = gait.wear_law.factor if gait.config.wear_law == "factor" else None
+    return Inputs(gait.cycle, gait.simulator, wear_factor=factor, draws=draws)
+
+
+def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
+    """Return the results of one run by `COLUMNS`; `values` are in units of the factors."""
+    started = time.perf_counter()
+    try:
+        setup, others = task.prepared(values)
+        row = _simulated(setup, varied(setup.nominal, others))
+    except FAILURES as error:
+        undefined = np.full(task.simulation.samples, np.nan, dtype=np.float32)
+        row = {
+            **{"status": FAILED, "reason": " ".join(str(error).split())},
+            **dict.fromkeys(OUTPUTS, np.nan),
+            **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
+            **{f"wave_{name}": undefined for name in WAVES},
+        }
+    return row | {"seconds": time.perf_counter() - started}
+
+
+def _simulated(setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
+    """Return the results of a run; raises one of `FAILURES`."""
+    result = setup.simulate(inputs)
+    flags = [*setup.flags, *(each.flag for each in result.flags)]
+    outputs = setup.outputs(inputs, result)
+    for name, value in outputs.items():
+        if not np.isfinite(value):
+            raise SimulationError(f"{name} is not finite")
+    return {
+        **{"status": OK, "reason": "", **outputs},
+        "flagged_instants": len(result.time) if setup.flags else result.flagged,
+        "flags": worded(flags),
+        "flag_kinds": joined_kinds(flag.kind for flag in flags),
+        "evaluations": result.statistics.evaluations,
+        **{f"wave_{name}": wave.astype(np.float32) for name, wave in cycle_waves(result).items()},
+    }
+
+
+#: Columns that a simulation adds to its row.
+COLUMNS = (
+    *("status", "reason", *OUTPUTS),
+    *("flagged_instants", "flags", "flag_kinds", "evaluations", "seconds"),
+    *(f"wave_{name}" for name in WAVES),
 )
-from pipeline.studies.schema import DistributionConfig, FactorConfig, StudyConfig, StudyFile
-from pipeline.studies.summary import quantile, study_table
+
+
+def run_rows(task: Task, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a study, number of the run and input values, with their results."""
+    names = [name for name in rows.columns if name != "run"]
+    values = rows[names].to_numpy(dtype=np.float64).tolist()
+    results = [run_once(task, dict(zip(names, row, strict=True))) for row in values]
+    table = pd.DataFrame(results, columns=pd.Index(COLUMNS), index=rows.index)
+    return pd.concat([rows, table], axis=1)
+
 
 #: Largest share of an unbounded distribution outside the trained range, where runs fail [1].
 _MOST_OUTSIDE = 0.01
@@ -107,7 +317,7 @@ def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, 
     return study.model_copy(update={"factor": (*study.factor, *added)}), told
 
 
-def _check_range(factor: DistributionConfig, unit: str, low: float, high: float) -> None:
+def _check_range(factor: FactorConfig, unit: str, low: float, high: float) -> None:
     """Raise a ConfigError unless a distribution is within a range, but for a small share."""
     stated = {"low": factor.low, "high": factor.high, "value": factor.value}
     outside = {k: v for k, v in stated.items() if v is not None and not low <= v <= high}
@@ -126,6 +336,8 @@ def _check_range(factor: DistributionConfig, unit: str, low: float, high: float)
         )
 
 
+#: Beginning of the reason of a run whose design is infeasible.
+NOT_FEASIBLE = "infeasible: "
 #: Name of the place of a flag of a whole design.
 _PLACE = "design"
 
@@ -163,7 +375,7 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     design = dict(values)
     path = run.knee.path_of(design)
     if reason := infeasible(run.config, design):
-        raise InputError(f"infeasible: {reason}")
+        raise InputError(f"{NOT_FEASIBLE}{reason}")
     flags: tuple[Flag, ...] = ()
     model: ContactModel
     if task.model == "original":
@@ -179,28 +391,41 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     return CycleSetup(model, gait.about(path), patch, flags, task.ligament_draws)
 
 
-def design_catalogue(run: TrainedDesigns) -> Catalogue:
-    """Return inputs and outputs of studies of a run over designs."""
-    return replace(
-        CYCLES,
-        factors={**FACTORS, **design_factors(run.config)},
-        samples=DESIGN_SAMPLES,
-    )
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Simulations of a study, prepared and checked, with waveforms at instants (K,) [%]."""
+
+    study: StudyConfig
+    task: Task
+    #: A row per simulation: number of the run and values of the inputs.
+    table: pd.DataFrame
+    #: Outputs of the simulation without changes; None where there is none.
+    nominal: Mapping[str, float | None]
+    #: Instants of the waveforms, (K,) [%].
+    percent: FloatArray
+    #: Inputs by name.
+    factors: Mapping[str, Factor] = field(default_factory=lambda: FACTORS)
+    #: Verdict on the contact model (`pipeline.reports.judgement`).
+    judged: Judgement | None = None
+    #: What else the results say of the study.
+    notes: tuple[str, ...] = ()
+    #: Errors of the model in outputs [%] that the verdict does not have.
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     """Return the simulations of a study with all parameters of the designs, checked."""
     run, gait = opened(task)
     whole, notes = with_whole_design(study, run.config)
-    catalogue = design_catalogue(run)
-    table = study_table(whole, catalogue)
+    factors = {**FACTORS, **design_factors(run.config)}
+    table = study_table(whole, factors)
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait, task.ligament_draws), others)
     nominal, told = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
-        whole, catalogue, table, nominal, percent, study.model, task, run_rows,
+        whole, task, table, nominal, percent, factors,
         notes=(*notes, *told, *_doubted(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
@@ -235,7 +460,7 @@ def study_task(file: StudyFile) -> Task:
             f"study.factor: {LIGAMENT_DRAW}: expected a table of draws of a study with [laxity], "
             f"found no file {draws}; name its ligament_draws.csv or prior_draws.csv"
         )
-    return kind.of(folder, study.model, file.simulation, outside=study.outside, draws=draws)
+    return kind.of(folder, study.model, file.simulation, draws)
 
 
 def _prepare(file: StudyFile, _: Job) -> Experiment:
@@ -258,10 +483,47 @@ def _experiment(study: StudyConfig, task: Task) -> Experiment:
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
     judged = judgement(Path(study.run), study.model)
-    return Experiment(
-        study, CYCLES, table, nominal, result.gait_percent, study.model, task, run_rows,
-        judged,
+    return Experiment(study, task, table, nominal, result.gait_percent, judged=judged)
+
+
+def _carry_out(experiment: Experiment, job: Job) -> Outcome:
+    """Simulate the runs of a study, and return its summary and page."""
+    folder, study, task = job.folder, experiment.study, experiment.task
+    store = SampleStore(folder / SAMPLES, Evaluation(run_rows, (task,), task.source))
+    say(f"{study.name}: {counted(len(experiment.table), 'run')}")
+    missing = store.missing(experiment.table)
+    with bar(len(missing), "run", study.name) as shown:
+        store.evaluate(missing, study.chunk, Execution.of(study), shown)
+    _write_runs(folder, store.with_results(experiment.table), experiment.percent)
+    runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *OUTPUTS))
+    of_designs = isinstance(task, DesignTask)
+    summary = summarise(
+        study, runs, experiment.nominal, experiment.judged, job.seconds, experiment.notes,
+        experiment.errors, DESIGN_SAMPLES if of_designs else RUN_SAMPLES,
     )  # fmt: skip
+    return Outcome(
+        summary,
+        summary_lines(summary),
+        [summary.not_trusted] if summary.not_trusted else (),
+        study_page(folder, summary, runs, experiment.factors),
+    )
 
 
-CYCLE_STUDY = study_of_runs(StudyFile, _prepare)
+def _write_runs(folder: Path, done: pd.DataFrame, percent: FloatArray) -> None:
+    """Write the waveforms, and the other results with a row per run."""
+    waves = {name: np.array(done[f"wave_{name}"].to_list(), dtype=np.float32) for name in WAVES}
+    arrays: dict[str, Any] = {"gait_percent": percent, "run": done["run"].to_numpy()}
+    write_npz(folder / "waveforms.npz", **arrays, **waves)
+    write_table(done.drop(columns=[f"wave_{name}" for name in WAVES]), folder / "runs.parquet")
+
+
+CYCLE_STUDY = Study(
+    JobKind("study", "study"),
+    StudyFile,
+    "summary.json",
+    "study.html",
+    _prepare,
+    _carry_out,
+    files=("runs.parquet", "waveforms.npz"),
+    kept=SAMPLE_FILES,
+)

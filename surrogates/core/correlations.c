@@ -1,87 +1,75 @@
-/* Correlations between points, and what the likelihood of Kriging needs of their derivatives. Points
-   are divided by the lengths, and given one input after the other. */
+/* Features of the distance from a point: all that is particular to a kind (`CORRELATIONS` of
+   correlations.py). With u_j the differences of the inputs times the rates, a feature is
 
-/* Scale of a distance u: exp(-u^2 / 2); (1 + s + s^2 / 3) exp(-s), s = sqrt(5) u; (1 + s) exp(-s),
-   s = sqrt(3) u (Rasmussen & Williams 2006, Eq. 4.9 and 4.17). */
-static double scale_of(int kind)
-{
-    return kind == 0 ? sqrt(0.5) : sqrt(kind == 1 ? 5.0 : 3.0);
-}
+       g(e_1(u_1) + ... + e_d(u_d)) f_1(u_1) ... f_d(u_d),
 
-/* Fill the correlations of the first of points (inputs x rows) with the first `count` of other points
-   (inputs x columns). */
-static void correlate_points(int inputs, const int *kinds, ptrdiff_t rows, const double *point,
-                             ptrdiff_t columns, const double *points, int count, double *values)
-{
-    double exponents[GROUP];
-    int i, j;
-    for (i = 0; i < count; i++) {
-        exponents[i] = 0.0;
-        values[i] = 1.0;
-    }
-    for (j = 0; j < inputs; j++) {
-        const double *at = points + j * columns, here = point[j * rows], scale = scale_of(kinds[j]);
-        const double third = kinds[j] == 1 ? 1.0 / 3.0 : 0.0;
-        if (kinds[j] == 0)
-            for (i = 0; i < count; i++) {
-                const double s = scale * (here - at[i]);
-                exponents[i] += s * s;
-            }
-        else
-            for (i = 0; i < count; i++) {
-                const double s = scale * fabs(here - at[i]);
-                exponents[i] += s;
-                values[i] *= 1.0 + s + third * s * s;
-            }
-    }
-    decay(count, exponents, values);
-}
+   and for the products of correlations g(e) = exp(-e): exp(-u^2); Matern 5/2, (1 + a + a^2 / 3) exp(-a)
+   with a = |u| (Rasmussen & Williams 2006, Eq. 4.9 and 4.17). */
 
-void fill_correlation_matrix(int inputs, const int *kinds, ptrdiff_t rows, const double *first,
-                             ptrdiff_t columns, const double *second, int lower, double *matrix)
-{
-    ptrdiff_t i, k;
-    for (i = 0; i < rows; i++, matrix += columns) {
-        const ptrdiff_t end = lower ? i : columns;
-        for (k = 0; k < end; k += GROUP)
-            correlate_points(inputs, kinds, rows, first + i, columns, second + k,
-                             (int)(end - k < GROUP ? end - k : GROUP), matrix + k);
-    }
-}
+enum { SQUARED_EXPONENTIAL, MATERN_52 };
+enum { GROUP = 64 }; /* points whose columns are in memory at a time, in the first-level cache */
 
-/* Derivative of the logarithm of a correlation by the difference v of an input. */
-static double logarithmic_slope(int kind, double v)
+/* Add e(u) along one input to the exponents, multiply the factors by f(u). */
+static void correlate(int kind, double here, int count, const double *restrict places,
+                      double *restrict exponents, double *restrict factors)
 {
-    double s;
-    if (kind == 0)
-        return -v;
-    s = scale_of(kind) * fabs(v);
-    return kind == 1 ? -5.0 * v * (1.0 + s) / (3.0 + s * (3.0 + s)) : -3.0 * v / (1.0 + s);
-}
-
-void fill_point_gradient(int inputs, const int *kinds, ptrdiff_t count, const double *points,
-                         const double *correlation, const double *weights, double *gradient)
-{
-    ptrdiff_t i, k;
-    int j, lane;
-    for (k = 0; k < inputs * count; k++)
-        gradient[k] = 0.0;
-    for (i = 0; i < count; i++)
-        for (j = 0; j < inputs; j++) {
-            const double *at = points + j * count, *c = correlation + i * count, *w = weights + i * count;
-            double *own = gradient + j * count, lanes[8] = {0.0}, total = 0.0;
-            for (k = 0; k + 8 <= i; k += 8)
-                for (lane = 0; lane < 8; lane++) {
-                    const ptrdiff_t l = k + lane;
-                    const double g = 2.0 * w[l] * c[l] * logarithmic_slope(kinds[j], at[i] - at[l]);
-                    own[l] -= g;
-                    lanes[lane] += g;
-                }
-            for (; k < i; k++) {
-                const double g = 2.0 * w[k] * c[k] * logarithmic_slope(kinds[j], at[i] - at[k]);
-                own[k] -= g;
-                total += g;
-            }
-            own[i] += total + total8(lanes);
+    int i;
+    if (kind == SQUARED_EXPONENTIAL)
+        for (i = 0; i < count; i++) {
+            const double u = here - places[i];
+            exponents[i] = FUSED(u, u, exponents[i]);
         }
+    else
+        for (i = 0; i < count; i++) {
+            const double a = fabs(here - places[i]);
+            exponents[i] += a;
+            factors[i] *= FUSED(FUSED(a, 1.0 / 3.0, 1.0), a, 1.0);
+        }
+}
+
+/* The same for the inputs from `first` up to `last`, of places (inputs x across). */
+static void correlate_inputs(const int *kinds, const double *here, int first, int last,
+                             ptrdiff_t across, const double *places, int count, double *exponents,
+                             double *factors)
+{
+    int j;
+    for (j = first; j < last; j++)
+        correlate(kinds[j], here[j], count, places + j * across, exponents, factors);
+}
+
+/* Multiply the factors by g of the exponents. */
+static void close_features(int kind, int count, const double *exponents, double *factors)
+{
+    (void)kind;
+    decay(count, exponents, factors);
+}
+
+/* Fill the derivatives of the features by u along one input, over themselves. Those of products do not
+   need the exponents. */
+static void steepen(int kind, double here, int count, const double *restrict places,
+                    const double *restrict exponents, double *restrict steep)
+{
+    int i;
+    (void)exponents;
+    if (kind == SQUARED_EXPONENTIAL)
+        for (i = 0; i < count; i++)
+            steep[i] = -2.0 * (here - places[i]);
+    else
+        for (i = 0; i < count; i++) {
+            const double u = here - places[i], a = fabs(u);
+            steep[i] = -u * (1.0 + a) / (3.0 + a * (3.0 + a));
+        }
+}
+
+/* Second derivative by u of an input and of another, or the same one, over the feature, from its
+   derivatives by either over itself. */
+static double second(int kind, int same, double u, double steep, double other, double exponent)
+{
+    const double a = fabs(u);
+    (void)exponent;
+    if (!same)
+        return steep * other;
+    if (kind == SQUARED_EXPONENTIAL)
+        return FUSED(steep, steep, -2.0);
+    return (a * a - a - 1.0) / (3.0 + a * (3.0 + a));
 }

@@ -16,7 +16,7 @@
 #define PATCH_REACH 1.7 /* distance from the middle up to which there may be contact */
 #define PATCH_SPAN 1.2 /* of the polynomials */
 
-/* What the standard error of a regressor needs: that of Kriging if there are points. */
+/* What the standard error of a regressor needs: that of Kriging if there are points and no spread. */
 typedef struct {
     const double *factor;        /* points x w(points): of the correlations, below the diagonal */
     const double *diagonal;      /* points: of the factor */
@@ -24,7 +24,7 @@ typedef struct {
     const double *triangle;      /* terms x terms */
     const double *variance;      /* k: of the process */
     double nugget;
-    int spread;                  /* products of total degree 2, without points; or 0 */
+    int spread;                  /* products of total degree 2; or 0 */
     const double *spreads;       /* k x spread: their weights in the logarithm of the error */
 } posterior;
 
@@ -82,16 +82,16 @@ KNEE_API void spring_pressures(int count, const double *depth, double largest,
 KNEE_API int measure_overlap(int count, const double *depth, const double *bed, double *frame,
                              double *measures);
 
-/* Fill the correlations (rows x columns) between points (inputs x rows) and (inputs x columns) over
-   the lengths, of kinds (inputs) as those of a regressor; of `lower` only those below the diagonal. */
+/* Fill the correlations (rows x columns) between places (inputs x rows) and (inputs x columns), points
+   times rates, of kinds (inputs) as those of a regressor; of `lower` only those below the diagonal. */
 KNEE_API void fill_correlation_matrix(int inputs, const int *kinds, ptrdiff_t rows,
                                       const double *first, ptrdiff_t columns, const double *second,
                                       int lower, double *matrix);
 
-/* Fill the derivative (inputs x count) of the sum of weights times correlations (count x count) by
-   the points (inputs x count); of the symmetric matrices the lower triangles are read. */
-KNEE_API void fill_point_gradient(int inputs, const int *kinds, ptrdiff_t count,
-                                  const double *points, const double *correlation,
+/* Fill the derivative (inputs x points) of the sum of weights times correlations (points x points) by
+   the places (inputs x points); of the symmetric matrices the lower triangles are read. */
+KNEE_API void fill_point_gradient(int inputs, const int *kinds, ptrdiff_t points,
+                                  const double *places, const double *correlation,
                                   const double *weights, double *gradient);
 
 /* Fill the pressures [Pa] of a layer of overlaps `depth` and a bed (count x 7). */

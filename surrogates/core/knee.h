@@ -49,7 +49,7 @@ typedef struct {
     int points;
     const double *places;        /* d x w(points), sheared, times rates */
     const double *rates;         /* d */
-    const int *kinds;            /* d: exp(-u^2), Matern 5/2, Matern 3/2 of u = rate z - place */
+    const int *kinds;            /* d: of correlations.c */
     const double *point_weights; /* k x w(points) */
     /* Outer units of networks tanh(hidden' tanh(inner' z + inner_bias) + hidden_bias) */
     int nets;

@@ -6,12 +6,13 @@ enum { LINE_STEPS = 90, NEWTON_STEPS = 30 }; /* all steps, with halvings, and th
    by two points, the next would be about the square of the step times the distance of the points; at
    this product, over the square of the range, the step is the last, too. */
 #define LINE_LAST_STEP 1e-8
-#define LINE_LAST_PRODUCT 1e-8
+#define LINE_LAST_PRODUCT 5e-8
 
 typedef struct {
     const regressor *r;
     double *coefficients; /* degrees: of the polynomials of the last input */
     double *base;         /* w(points): weights times the other inputs' factors */
+    double *exponents;    /* w(points): sums of the other inputs' exponents */
     double first;         /* sheared first input, less the last one's part */
     double *fixed;        /* nets x w(units): arguments of the inner units */
     double *free;
@@ -26,7 +27,7 @@ static void fix_terms(const features *f, line *l)
     int t;
     if (r->pieces) {
         const int piece = splines_at(r, f->z, blends);
-        blend_weights(r, 1, piece, blends[0], blended);
+        blend_weights(r, 1, piece, 1, blends, &blended);
         weights = blended;
     }
     clear(r->degrees, l->coefficients);
@@ -43,16 +44,16 @@ static void fix_points(features *f, line *l)
 {
     const regressor *r = l->r;
     const int last = r->inputs - 1, n = wide(r->points), moved = r->shear[last] != 0.0;
-    double here[MOST_INPUTS], exponents[GROUP];
+    double here[MOST_INPUTS];
     int i;
     f->z[last] = 0.0;
     shear_inputs(r, f->z, here);
     l->first = here[0];
     for (i = 0; i < n; i++)
         l->base[i] = r->point_weights[i];
-    for (i = 0; i < n; i += GROUP) /* the first input's distances may depend on the last */
-        fill_correlations(r, here, moved, last, i, n - i < GROUP ? n - i : GROUP, exponents,
-                          l->base + i);
+    clear(n, l->exponents);
+    /* the first input's distances may depend on the last */
+    correlate_inputs(r->kinds, here, moved, last, n, r->places, n, l->exponents, l->base);
 }
 
 static void fix_networks(const features *f, line *l)
@@ -81,6 +82,7 @@ static line line_through(const regressor *r, const double *x, double *scratch)
     l.first = 0.0;
     l.coefficients = take(&scratch, r->degrees);
     l.base = take(&scratch, r->points);
+    l.exponents = take(&scratch, r->points);
     l.fixed = take(&scratch, r->nets * wide(r->units));
     l.free = scratch;
     f.r = r;
@@ -135,20 +137,21 @@ static double points_on_line(const line *l, double z, double *slope)
         const double *places = r->places + begin, *along_last = places + last * n;
         double exponents[GROUP], found[GROUP], steep[GROUP], more[GROUP];
         for (i = 0; i < count; i++) {
-            exponents[i] = 0.0;
+            exponents[i] = l->exponents[begin + i];
             found[i] = l->base[begin + i];
         }
         correlate(r->kinds[last], here, count, along_last, exponents, found);
-        steepen(r->kinds[last], here, count, along_last, steep);
+        if (moved)
+            correlate(r->kinds[0], first, count, places, exponents, found);
+        steepen(r->kinds[last], here, count, along_last, exponents, steep);
         for (i = 0; i < count; i++)
             steep[i] *= r->rates[last];
         if (moved) {
-            correlate(r->kinds[0], first, count, places, exponents, found);
-            steepen(r->kinds[0], first, count, places, more);
+            steepen(r->kinds[0], first, count, places, exponents, more);
             for (i = 0; i < count; i++)
                 steep[i] = FUSED(more[i], by_first, steep[i]);
         }
-        decay(count, exponents, found);
+        close_features(r->kinds[last], count, exponents, found);
         for (i = 0; i < count; i += 8)
             for (lane = 0; lane < 8; lane++) {
                 lanes[0][lane] += found[i + lane];
@@ -199,12 +202,13 @@ static double on_line(const line *l, double x, double *slope)
 }
 
 /* Return by how much the cubic of the input over the output (Hermite), through two points, differs
-   from the tangent. */
+   from the tangent; the parabola where the output does not fall at the point before. */
 static double cubic(double target, double x, double found, double slope, double before,
                     double output, double steep)
 {
     const double apart = found - output, beyond = target - found, chord = (x - before) / apart;
-    const double here = (1.0 / slope - chord) / apart, there = (chord - 1.0 / steep) / apart;
+    const double here = (1.0 / slope - chord) / apart;
+    const double there = steep < 0.0 ? (chord - 1.0 / steep) / apart : here;
     return beyond * beyond * (here + (here - there) / apart * (target - output));
 }
 
@@ -241,10 +245,10 @@ static int solve_line(const line *l, double target, double low, double high, dou
         }
         if (slope < 0.0 && step < NEWTON_STEPS) {
             nearer = here - (found - target) / slope;
-            if (steep < 0.0 && found != output) {
+            if (found != output)
                 nearer += cubic(target, here, found, slope, before, output, steep);
+            if (steep < 0.0)
                 apart = fabs(here - before);
-            }
         }
         if (!(low <= nearer && nearer <= high)) {
             /* without a bracket the root is beyond, or the output does not fall: ask the far end */

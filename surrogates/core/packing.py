@@ -16,7 +16,8 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, Struct, address, aligned
-from surrogates.core.regressor_data import DISTANCE_FACTORS, SPLINE_ORDER, RegressorData
+from surrogates.core.correlations import RATES
+from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
 
 _LANES = 8
 _LOADS, _WRENCH, _VARIABLES = 12, 6, 7
@@ -148,7 +149,7 @@ def packed_path(
 
 def correlation_scales(regressor: RegressorData) -> FloatArray:
     """Return the factors (d,) [1] from distances to the argument of each correlation."""
-    return np.asarray(DISTANCE_FACTORS[regressor.kinds] / regressor.lengths)
+    return np.asarray(RATES[regressor.kinds] / regressor.lengths)
 
 
 def sheared(regressor: RegressorData, z: FloatArray) -> FloatArray:

@@ -14,7 +14,8 @@ static double relative_variance(const regressor *r, const posterior *p, const do
 {
     features f = {0};
     const int n = wide(r->points);
-    double here[MOST_INPUTS], exponents[GROUP], *w = take(&scratch, n), explained, inflated = 0.0;
+    double *w = take(&scratch, n), *exponents = take(&scratch, n), explained, inflated = 0.0;
+    double here[MOST_INPUTS];
     int i, j;
     f.r = r;
     f.d = r->inputs;
@@ -26,8 +27,9 @@ static double relative_variance(const regressor *r, const posterior *p, const do
     shear_inputs(r, f.z, here);
     for (i = 0; i < n; i++)
         w[i] = 1.0;
-    for (i = 0; i < n; i += GROUP)
-        fill_correlations(r, here, 0, f.d, i, n - i < GROUP ? n - i : GROUP, exponents, w + i);
+    clear(n, exponents);
+    correlate_inputs(r->kinds, here, 0, f.d, n, r->places, n, exponents, w);
+    close_features(r->kinds[0], n, exponents, w);
     for (i = 0; i < n; i++) { /* numbers behind the row's own are zeros in the factor */
         const double known = i < r->points ? dot(wide(i), p->factor + (ptrdiff_t)i * n, w) : 0.0;
         w[i] = i < r->points ? (w[i] - known) / p->diagonal[i] : 0.0;
@@ -68,10 +70,10 @@ void regressor_errors(const regressor *r, const posterior *p, ptrdiff_t rows, co
 {
     int k;
     for (; rows > 0; rows--, inputs += r->inputs) {
-        const double relative = r->points ? relative_variance(r, p, inputs, scratch) : 0.0;
+        const int kriging = !p->spread && r->points;
+        const double relative = kriging ? relative_variance(r, p, inputs, scratch) : NAN;
         for (k = 0; k < r->outputs; k++)
-            *errors++ = r->points       ? sqrt(relative * p->variance[k])
-                        : p->spread > 0 ? modelled_error(r, p->spreads + k * p->spread, inputs)
-                                        : NAN;
+            *errors++ = p->spread ? modelled_error(r, p->spreads + k * p->spread, inputs)
+                                  : sqrt(relative * p->variance[k]);
     }
 }

@@ -19,8 +19,6 @@ typedef struct {
     double *free;   /* scratch memory */
 } features;
 
-enum { GROUP = 64 }; /* points whose columns are in memory at a time, in the first-level cache */
-
 static int pairs_of(int d)
 {
     return d * (d + 1) / 2;
@@ -195,19 +193,25 @@ static int splines_at(const regressor *r, const double *z, double (*blends)[4])
     return piece;
 }
 
-/* Fill the blended weights (outputs x w(terms)): sums of those of four splines times `blend`. */
-static void blend_weights(const regressor *r, int outputs, int piece, const double *blend,
-                          double *blended)
+/* Fill as many blended weights (outputs x w(terms)) as `blends` has rows: sums of those of four splines
+   times a row. */
+INLINE void blend_weights(const regressor *r, int outputs, int piece, const int rows,
+                          double (*blends)[4], double *const *blended)
 {
     const int n = wide(r->terms), stride = (r->pieces + 3) * n;
     const double *own = r->term_weights + piece * n;
-    int k, t;
-    for (k = 0; k < outputs; k++, own += stride, blended += n)
+    int k, t, b, s;
+    for (k = 0; k < outputs; k++, own += stride)
         for (t = 0; t < n; t += 8) {
-            eight sum = scale8(load8(own + t), blend[0]);
-            sum = madd8(load8(own + n + t), blend[1], sum);
-            sum = madd8(load8(own + 2 * n + t), blend[2], sum);
-            store8(blended + t, madd8(load8(own + 3 * n + t), blend[3], sum));
+            eight four[4], sum;
+            for (s = 0; s < 4; s++)
+                four[s] = load8(own + s * n + t);
+            for (b = 0; b < rows; b++) {
+                sum = scale8(four[0], blends[b][0]);
+                for (s = 1; s < 4; s++)
+                    sum = madd8(four[s], blends[b][s], sum);
+                store8(blended[b] + k * n + t, sum);
+            }
         }
 }
 
@@ -236,19 +240,18 @@ static void add_splines(features *f)
     const regressor *r = f->r;
     const int n = wide(r->terms), outputs = f->outputs, row = f->row;
     double blends[3][4], *weights = take(&f->free, outputs * n);
-    double *slopes, *steep;
+    double *slopes = take(&f->free, outputs * n), *steep = take(&f->free, outputs * row);
+    double *blended[2] = {weights, slopes};
     const int piece = splines_at(r, f->z, blends);
     int j, i, k;
-    blend_weights(r, outputs, piece, blends[0], weights);
     if (f->order == 0) {
+        blend_weights(r, outputs, piece, 1, blends, blended);
         add_column(f, weights, f->sums, row);
         return;
     }
+    blend_weights(r, outputs, piece, 2, blends, blended);
     add_terms(f, f->rows, weights, n, f->sums);
-    slopes = take(&f->free, outputs * n);
-    steep = take(&f->free, outputs * row);
     clear(outputs * row, steep);
-    blend_weights(r, outputs, piece, blends[1], slopes);
     if (f->order == 1)
         add_column(f, slopes, steep, row);
     else
@@ -259,7 +262,7 @@ static void add_splines(features *f)
     if (f->order == 1)
         return;
     bend_terms(f, weights, n);
-    blend_weights(r, outputs, piece, blends[2], slopes);
+    blend_weights(r, outputs, piece, 1, blends + 2, blended + 1);
     for (k = 0; k < outputs; k++) /* in lane 0, whose sum is used: the second derivative by itself */
         steep[k * row] = 0.0;
     add_column(f, slopes, steep, row);
@@ -306,67 +309,6 @@ static void shear_inputs(const regressor *r, const double *z, double *here)
     here[0] = first * r->rates[0];
 }
 
-/* Of correlations factor * exp(-exponent) along one input: add to the exponents, multiply the factors. */
-static void correlate(int kind, double here, int count, const double *restrict places,
-                      double *restrict exponents, double *restrict factors)
-{
-    const double bend = kind == 1 ? 1.0 / 3.0 : 0.0;
-    int i;
-    if (kind == 0)
-        for (i = 0; i < count; i++) {
-            const double u = here - places[i];
-            exponents[i] = FUSED(u, u, exponents[i]);
-        }
-    else
-        for (i = 0; i < count; i++) {
-            const double a = fabs(here - places[i]);
-            exponents[i] += a;
-            factors[i] *= FUSED(FUSED(a, bend, 1.0), a, 1.0);
-        }
-}
-
-/* Fill the derivatives of the correlations along one input, over themselves. */
-static void steepen(int kind, double here, int count, const double *restrict places,
-                    double *restrict steep)
-{
-    int i;
-    if (kind == 0)
-        for (i = 0; i < count; i++)
-            steep[i] = -2.0 * (here - places[i]);
-    else if (kind == 1)
-        for (i = 0; i < count; i++) {
-            const double u = here - places[i], a = fabs(u);
-            steep[i] = -u * (1.0 + a) / (3.0 + a * (3.0 + a));
-        }
-    else
-        for (i = 0; i < count; i++) {
-            const double u = here - places[i];
-            steep[i] = -u / (1.0 + fabs(u));
-        }
-}
-
-/* Second derivative along one input, over the correlation, less the square of the first. */
-static double turn(int kind, double u, double steep)
-{
-    const double a = fabs(u);
-    if (kind == 0)
-        return -2.0;
-    if (kind == 1)
-        return (a * a - a - 1.0) / (3.0 + a * (3.0 + a)) - steep * steep;
-    return (a - 1.0) / (1.0 + a) - steep * steep;
-}
-
-static void fill_correlations(const regressor *r, const double *here, int first, int last,
-                              int begin, int count, double *exponents, double *values)
-{
-    int j;
-    clear(count, exponents);
-    for (j = first; j < last; j++)
-        correlate(r->kinds[j], here[j], count, r->places + j * wide(r->points) + begin, exponents,
-                  values);
-    decay(count, exponents, values);
-}
-
 static void add_points(features *f)
 {
     const regressor *r = f->r;
@@ -380,21 +322,21 @@ static void add_points(features *f)
         const double *weights = r->point_weights + begin;
         for (i = 0; i < count; i++)
             columns[i] = 1.0;
-        fill_correlations(r, here, 0, d, begin, count, exponents, columns);
+        clear(count, exponents);
+        correlate_inputs(r->kinds, here, 0, d, n, r->places + begin, count, exponents, columns);
+        close_features(r->kinds[0], count, exponents, columns);
         for (j = 0; j < d && f->order; j++) {
             double *steep = columns + (1 + j) * GROUP;
-            steepen(r->kinds[j], here[j], count, r->places + j * n + begin, steep);
+            steepen(r->kinds[j], here[j], count, r->places + j * n + begin, exponents, steep);
             for (i = 0; i < count && f->order == 1; i++)
                 steep[i] *= columns[i];
         }
         for (j = 0; j < d && f->order > 1; j++) {
             const double *steep = columns + (1 + j) * GROUP, *places = r->places + j * n + begin;
             for (b = 0; b <= j; b++) {
-                for (i = 0; i < count; i++) {
-                    const double square = steep[i] * columns[(1 + b) * GROUP + i];
-                    const double more = b < j ? 0.0 : turn(r->kinds[j], here[j] - places[i], steep[i]);
-                    column[i] = columns[i] * (square + more);
-                }
+                for (i = 0; i < count; i++)
+                    column[i] = columns[i] * second(r->kinds[j], b == j, here[j] - places[i], steep[i],
+                                                    columns[(1 + b) * GROUP + i], exponents[i]);
                 add_pair(f, pair(j, b), count, column, weights, n);
             }
         }
@@ -622,7 +564,7 @@ ptrdiff_t regressor_scratch(const regressor *r, int order)
     const ptrdiff_t lanes = r->points || r->nets ? 8 * k * (1 + d + pairs) : 0;
     const ptrdiff_t splines = r->pieces ? 2 * k * n + k * row : 0;
     const ptrdiff_t columns = r->points ? GROUP * (1 + d) : 0, units = r->nets ? 2 * (1 + d) * h : 0;
-    const ptrdiff_t line = r->degrees + wide(r->points) + (r->nets + 4) * h + 2 * n;
+    const ptrdiff_t line = r->degrees + 2 * wide(r->points) + (r->nets + 4) * h + 2 * n;
     return terms + bent + lanes + splines + columns + units + line + k * (row + pairs + 8) + 128;
 }
 

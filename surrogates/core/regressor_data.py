@@ -64,13 +64,6 @@ class StoredArrays(ArrayRecord):
         return cls(**{name: a.item() if a.ndim == 0 else a for name, a in found.items()})
 
 
-#: Families of `surrogates.families.registry.FAMILIES`.
-FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
-#: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`, and factors
-#: from the distance to u of exp(-u^2) or (1 + u + ...) exp(-u), by the code.
-CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
-DISTANCE_FACTORS = np.sqrt([0.5, 5.0, 3.0])
-
 #: Number of coefficients of a piece of a spline, and of B-splines that are not zero there.
 SPLINE_ORDER = 4
 
@@ -79,7 +72,7 @@ SPLINE_ORDER = 4
 class RegressorData(StoredArrays):
     """A weighted sum of features as plain arrays, unchecked."""
 
-    #: One of `FAMILY_NAMES`.
+    #: One of `surrogates.families.registry.FAMILIES`.
     family: str
     #: x_offset, x_scale (d,): scaling of the inputs [any unit].
     x_offset: FloatArray
@@ -99,7 +92,7 @@ class RegressorData(StoredArrays):
     points: FloatArray
     #: Correlation lengths in z (d,).
     lengths: FloatArray
-    #: Correlation function along each input (d,), a code of `CORRELATIONS`.
+    #: Correlation function along each input (d,), a code of `surrogates.core.correlations`.
     kinds: NDArray[np.int64]
     #: Distances and splines along the first input are those of z_0 + sum_j shear_j z_j (d,);
     #: shear_0 = 0, and with splines the last is 0 too.

@@ -19,12 +19,11 @@ from foundation.core.building import COMPILERS, FOLDERS
 from foundation.core.library import CORE, Struct
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.sampling.parameters import Parameters
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Sources of the library that loads need, in the order of their dependencies.
-_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c",
-            "jets.c", "compartment.c")  # fmt: skip
+_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "correlations.c",
+            "regressor.c", "line.c", "jets.c", "compartment.c")  # fmt: skip
 #: In the exported file every function of the library is its own.
 _OWN = """\
 #if defined(__GNUC__)
@@ -169,10 +168,6 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
     repeats the words of `verdict` in `knee.header`, if there are any.
     ``<prefix>_hessian(pose, hessian)`` fills `ContactLoads.hessian`.
 
-    Over designs, ``int <prefix>_loads(pose, design, loads, jacobian, slopes, variables)`` alone
-    fills the loads of a pose at a design, and the derivatives of all twelve loads by the pose and
-    by the parameters. It also returns 1 for a design outside the ranges of the parameters.
-
     Parameters
     ----------
     knee : ContactSurrogate
@@ -181,21 +176,20 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         First part of every name in the header; also the name of the files.
     casadi : bool
         Whether to add ``<prefix>_wrench``, which `casadi.external` loads with its derivatives.
+
+    Raises
+    ------
+    InputError
+        If the surrogate is over designs, of which `at` gives one, or no name in C can begin so.
     """
-    if casadi and knee.parameters:
-        raise InputError("casadi: expected the surrogate of one design; call `at` with its values")
-    n, p, indent = len(knee.by_name), len(knee.parameters), " " * len(f"int {prefix}_loads(")
+    if knee.parameters:
+        raise InputError("knee: expected the surrogate of one design; call `at` with its values")
+    n, indent = len(knee.by_name), " " * len(f"int {prefix}_loads(")
     declarations = [
         f"int {prefix}_loads(const double pose[6], double loads[{n}][12],\n{indent}"
         f"double jacobian[{n}][6][6], double variables[{n}][6])",
         f"void {prefix}_hessian(const double pose[6], double hessian[{n}][6][6][6])",
     ]
-    if p:
-        declarations = [
-            f"int {prefix}_loads(const double pose[6], const double design[{p}],\n{indent}"
-            f"double loads[{n}][12], double jacobian[{n}][12][6],\n{indent}"
-            f"double slopes[{n}][12][{p}], double variables[{n}][6])"
-        ]
     found = _files(prefix, knee, declarations, casadi)
     if casadi:
         found = found._replace(source=found.source + rendered("casadi.c", prefix=prefix, count=n))
@@ -207,24 +201,22 @@ def _files(
 ) -> CFiles:
     """Return C files of the compartments of a surrogate."""
     check_prefix(prefix)
-    parts, parameters = knee.by_name, knee.parameters
+    parts = knee.by_name
     packed = {f"{prefix}_{_stem(name)}": part.packed for name, part in parts.items()}
-    scratch = [_scratch(packed.values(), order) for order in (1, 2)[: len(declarations)]]
+    scratch = [_scratch(packed.values(), order) for order in (1, 2)]
     comment = rendered(
         "knee_comment.txt", made_of=_made_of(parts, knee.header), prefix=prefix, casadi=casadi,
         stack=-(-(_FRAMES + 8 * max(scratch)) // 1000),
-        parameters=_told(parameters),
         smooth=all(part.smoothing > 0.0 for part in parts.values()),
         others=() if tuple(parts) == COMPARTMENTS else tuple(parts),
     ).rstrip()  # fmt: skip
     comments = [comment, rendered("hessian_comment.txt").rstrip()]
     functions = rendered(
         "knee.c", prefix=prefix, count=len(parts), parts=[f"&{name}" for name in packed],
-        declarations=declarations, scratch=scratch, parameters=len(parameters),
-        ranges=_ranges(prefix, parameters) if parameters else "",
+        declarations=declarations, scratch=scratch,
     )  # fmt: skip
     source = [library_source(prefix), *(constants(own, name) for name, own in packed.items())]
-    head = header(prefix, list(zip(comments, declarations, strict=False)))
+    head = header(prefix, list(zip(comments, declarations, strict=True)))
     return CFiles(head, "\n".join([*source, functions]))
 
 
@@ -235,21 +227,6 @@ def _scratch(parts: Any, order: int) -> int:
 def _stem(name: str) -> str:
     """Return the name of a compartment in C."""
     return name if name in COMPARTMENTS else f"part_{name}"
-
-
-def _ranges(prefix: str, parameters: Parameters) -> str:
-    """Return middle, half range and least and largest accepted values of the parameters in C."""
-    low, high = parameters.low, parameters.high
-    least, largest = parameters.accepted
-    values = {"middle": 0.5 * (low + high), "half": 0.5 * (high - low)}
-    values |= {"least": least, "largest": largest}
-    return "\n".join(array(f"{prefix}_{name}", own) for name, own in values.items())
-
-
-def _told(parameters: Parameters) -> list[str]:
-    """Return a line for each parameter, with its range."""
-    rows = zip(parameters.names, parameters.low, parameters.high, strict=True)
-    return [f"{comment_text(name)}: {number(low)} to {number(high)}" for name, low, high in rows]
 
 
 def _made_of(parts: Mapping[str, CompartmentSurrogate], header: Mapping[str, Any]) -> str:

@@ -66,8 +66,6 @@ class Content(NamedTuple):
     sources: tuple[str, ...]
     #: Name and version of the exporting package.
     tool: str
-    #: Text of the C header.
-    header: str
     compartments: tuple[str, ...] = COMPARTMENTS
     #: Verdict of the surrogate; "" without.
     verdict: str = ""
@@ -120,11 +118,6 @@ def model_description(version: str, content: Content) -> bytes:
 def build_description(content: Content) -> bytes:
     """Return `sources/buildDescription.xml` of FMI 3.0, UTF-8."""
     return _rendered("buildDescription.xml", content)
-
-
-def page(content: Content) -> bytes:
-    """Return `documentation/index.html`, UTF-8."""
-    return _rendered("index.html", content, header=escape(content.header))
 
 
 def _rendered(name: str, content: Content, **values: Any) -> bytes:
@@ -202,7 +195,7 @@ def export_fmu(
     check_prefix(prefix)
     loads = export_knee(knee, prefix)
     names = f"{prefix}.c", f"{prefix}_fmu.c"
-    head = loads.header, knee.compartments, verdict_of(knee)
+    head = knee.compartments, verdict_of(knee)
     content = Content(prefix, "", _start(knee), names, _tool(), *head)
     token = _token(f"{version}{content.tool}{loads.source}{_wrapper(version, content)}")
     content = content._replace(token=token)
@@ -211,7 +204,6 @@ def export_fmu(
     texts = {name: text.encode("ascii") for name, text in sources.items()}
     files = {f"sources/{name}": text for name, text in texts.items()}
     files["modelDescription.xml"] = model_description(version, content)
-    files["documentation/index.html"] = page(content)
     files["documentation/licenses/license.txt"] = _licence().encode()
     if version == "3.0":
         files["sources/buildDescription.xml"] = build_description(content)

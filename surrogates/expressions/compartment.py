@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from foundation.base.errors import InputError
 from foundation.core.library import LEAST_FALL, MOST_LOAD, REACH
 from surrogates.core.packing import PackedCompartment
 from surrogates.expressions.functions import Expression, clip, clip_above, cross, plus, power_of
 from surrogates.expressions.geometry import condyle_of, hold
 from surrogates.expressions.learners import Functions, Learner
+from surrogates.expressions.of_casadi import CasadiFunctions, casadi
+from surrogates.expressions.of_jax import JaxFunctions, jax
 
 #: Names of the criteria of a compartment, each at most 1 in the trained domain.
 CRITERIA = (
@@ -228,3 +232,28 @@ def loads_and_criteria(
         domain.append(unknown + criteria)
         loads.append(unknown + own)
     return loads, domain
+
+
+def casadi_knee(parts: Sequence[PackedCompartment]) -> Any:
+    """Return the function "knee" of CasADi, as of `ContactSurrogate.casadi`."""
+    ca = casadi()
+    pose = ca.SX.sym("pose", 6)
+    loads, domain = loads_and_criteria(CasadiFunctions(), parts, pose)
+    outputs = ca.cse([ca.horzcat(*loads), ca.horzcat(*domain)])
+    return ca.Function("knee", [pose], outputs, ["pose"], ["loads", "domain"])
+
+
+def jax_knee(parts: Sequence[PackedCompartment]) -> Callable[..., tuple[Any, Any]]:
+    """Return the loads of a knee as a pure function of JAX arrays, as of `ContactSurrogate.jax`."""
+    jnp = jax().numpy
+
+    def knee(pose: Any) -> tuple[Any, Any]:
+        whole = jnp.asarray(pose)
+        if whole.shape != (6,):
+            raise InputError(
+                f"pose: expected shape (6,), found {whole.shape}; use jax.vmap for rows of poses"
+            )
+        loads, domain = loads_and_criteria(JaxFunctions(whole.dtype), parts, whole)
+        return jnp.stack(loads), jnp.stack(domain)
+
+    return knee

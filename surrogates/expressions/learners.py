@@ -13,14 +13,14 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
+from surrogates.core.correlations import BY_CODE
 from surrogates.core.packing import correlation_scales, sheared, spline_pieces
-from surrogates.core.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
+from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
 from surrogates.expressions.functions import Expression
 from surrogates.expressions.of_casadi import CasadiFunctions
 from surrogates.expressions.of_jax import JaxFunctions
 
 Functions = CasadiFunctions | JaxFunctions
-_SMOOTH, _MATERN_52 = CORRELATIONS["squared_exponential"], CORRELATIONS["matern52"]
 
 
 class Learner:
@@ -60,7 +60,7 @@ class Learner:
         return [
             self._polynomials(z, self._kept, self._line_weights),
             here[0] if moved else 0.0,
-            self._correlations(here, range(int(moved), self.inputs - 1)),
+            *self._separate(here, range(int(moved), self.inputs - 1)),
             *(
                 f.matmul(inner[:-1].T, z) + f.constant(bias)
                 for inner, bias in zip(data.inner, data.inner_bias, strict=True)
@@ -70,7 +70,7 @@ class Learner:
     def on_line(self, x: Expression, *line: Expression) -> Expression:
         """Return the first output at a last input x [any unit] and the inputs of a `line`."""
         f, data = self.f, self.data
-        coefficients, first, base, *fixed = line
+        coefficients, first, exponent, factor, *fixed = line
         z = (x - float(data.x_offset[-1])) * float(1.0 / data.x_scale[-1])
         highest = coefficients.shape[0] - 1
         total = coefficients[highest]
@@ -83,7 +83,7 @@ class Learner:
             float(self._rates[-1]) * z,
         ]
         moving = [0, d - 1] if shear else [d - 1]
-        features = [base * self._correlations(here, moving)]
+        features = [self._correlations(here, moving, exponent, factor)]
         for net, rest in enumerate(fixed):
             features.append(self._units(net, rest + f.constant(data.inner[net][-1]) * z))
         if data.weights.shape[1] > self._terms:
@@ -151,24 +151,28 @@ class Learner:
         sheared_z = [self._sheared_first(z), *(z[j] for j in range(1, count))]
         return [float(rate) * own for rate, own in zip(self._rates, sheared_z, strict=False)]
 
-    def _correlations(self, here: Sequence[Expression], chosen: Iterable[int]) -> Expression:
-        """Return the correlations (n,) over chosen inputs; 0 without points."""
-        f = self.f
+    def _correlations(
+        self, here: Sequence[Expression], chosen: Iterable[int], *others: Expression
+    ) -> Expression:
+        """Return the correlations (n,) over chosen inputs and `others`; 0 without points."""
         if not len(self._points):
             return 0.0
-        exponent, factor = 0.0, 1.0
-        for j in chosen:
-            u = here[j] - f.constant(self._points[:, j])
-            kind = int(self.data.kinds[j])
-            if kind == _SMOOTH:
-                exponent = exponent + u * u
-                continue
-            # |u| with the slope 1 at 0, from which the second derivative there is right.
-            a = f.where(u >= 0.0, u, -u)
-            exponent = exponent + a
-            matern = 1.0 + a * (1.0 + a * (1.0 / 3.0)) if kind == _MATERN_52 else 1.0 + a
-            factor = factor * matern
-        return factor * f.exp(-exponent)
+        exponent, factor = self._separate(here, chosen, *others)
+        return factor * BY_CODE[self.data.kinds[0]].close(self.f, exponent)
+
+    def _separate(
+        self,
+        here: Sequence[Expression],
+        chosen: Iterable[int],
+        exponent: Expression = 0.0,
+        factor: Expression = 1.0,
+    ) -> tuple[Expression, Expression]:
+        """Return sums of exponents and products of factors of the correlations, (n,) or numbers."""
+        for j in chosen if len(self._points) else ():
+            u = here[j] - self.f.constant(self._points[:, j])
+            more, times = BY_CODE[self.data.kinds[j]].along(self.f, u)
+            exponent, factor = exponent + more, factor * times
+        return exponent, factor
 
     def _units(self, net: int, before: Expression) -> Expression:
         """Return the outer units (h,) of a network from what its inner units add up."""

@@ -1,20 +1,19 @@
 """Out-of-sample residuals of a fit, and a model of their size over the inputs.
 
 Every fit returns a `CrossCheck`: residuals in closed form (leave-one-out) or at rows held back.
-`k_fold` computes such residuals by repeated fits; `coverage` assesses the standard errors.
+`coverage` assesses the standard errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import basis_matrix, check_training, polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 #: Half width of the central 95 % interval of a standard normal distribution.
 NORMAL_95 = 1.959963984540054
@@ -25,8 +24,8 @@ _SMALLEST_LOG = -600.0
 class CrossCheck(NamedTuple):
     """Out-of-sample residuals and standard errors (m, k) [any unit] at training rows (m,).
 
-    Residuals are observed minus predicted without that row; the kind is "leave-one-out", "held
-    back" or "k-fold".
+    Residuals are observed minus predicted without that row; the kind is "leave-one-out" or "held
+    back".
     """
 
     rows: NDArray[np.int64]
@@ -52,32 +51,6 @@ def coverage(check: CrossCheck, width: float = NORMAL_95) -> FloatArray:
     """Return the fraction (k,) [1] of residuals within `width` standard errors."""
     inside = np.abs(check.residuals) <= width * check.standard_errors
     return np.asarray(inside.mean(axis=0))
-
-
-def k_fold(
-    fit: Callable[[FloatArray, FloatArray, np.random.Generator], Fitted],
-    X: ArrayLike,
-    Y: ArrayLike,
-    folds: int,
-    rng: np.random.Generator,
-) -> CrossCheck:
-    """Return residuals at all rows, each predicted by a fit without the fold of the row.
-
-    `fit(X, Y, rng)` returns a `Fitted` of inputs (N, d) and outputs (N, k) [any unit]; `rng`
-    assigns the rows to 2 to N folds and is passed on to the fits. Raises `InputError` if the data
-    are malformed or there are fewer rows than folds.
-    """
-    x, y = check_training(X, Y)
-    count = int(check_number("folds", folds, at_least=2, at_most=len(x)))
-    residuals, errors = np.empty_like(y), np.empty_like(y)
-    order = rng.permutation(len(x))
-    for fold in range(count):
-        out = np.sort(order[fold::count])
-        kept = np.setdiff1d(np.arange(len(x)), out)
-        regressor = fit(x[kept], y[kept], rng).regressor
-        residuals[out] = y[out] - regressor.predict(x[out])
-        errors[out] = regressor.standard_error(x[out])
-    return CrossCheck(np.arange(len(x)), residuals, errors, "k-fold")
 
 
 def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:

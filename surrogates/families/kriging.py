@@ -26,7 +26,7 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from foundation.core.library import CORE, address, addresses, integers
-from surrogates.core.regressor_data import CORRELATIONS
+from surrogates.core.correlations import CORRELATIONS, RATES
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.regressor import Regressor, correlations, linear_in, lower_correlations
 from surrogates.families.training import (
@@ -59,12 +59,13 @@ def point_gradient(
     points: FloatArray, kinds: NDArray[np.int64], correlation: FloatArray, weights: FloatArray
 ) -> FloatArray:
     """Return d(sum of weights * correlation)/d(points), (n, d) [1], of lower triangles (n, n)."""
-    codes, columns, gradient = integers(kinds), points.T.copy(), np.empty(points.shape[::-1])
+    codes, rates, gradient = integers(kinds), RATES[kinds], np.empty(points.shape[::-1])
+    columns = np.ascontiguousarray((points * rates).T)
     matrices = np.ascontiguousarray(correlation), np.ascontiguousarray(weights)
     CORE.fill_point_gradient(
         len(codes), address(codes), len(points), *addresses(columns, *matrices, gradient)
     )
-    return gradient.T
+    return gradient.T * rates
 
 
 class Factors(NamedTuple):
@@ -247,7 +248,7 @@ _SAMPLES_PER_QUADRATIC_TERM = 500 / 28
 class KrigingSettings:
     """Settings of a Kriging fit."""
 
-    #: "squared_exponential", "matern52" or "matern32" along every input; "mixed": Matern 5/2 along
+    #: "squared_exponential" or "matern52" along every input; "mixed": Matern 5/2 along
     #: the sheared first input, squared exponential along the others; "auto": squared_exponential,
     #: unless mixed or matern52 is clearly likelier.
     correlation: str = AUTO
@@ -372,10 +373,10 @@ def _likelihood(
     low, high = settings.nugget
     if correlation == MIXED:
         kinds = np.zeros(d, dtype=np.int64)
-        kinds[0] = CORRELATIONS["matern52"]
+        kinds[0] = CORRELATIONS["matern52"].code
         shear_inputs = tuple(j for j in _SHEAR_INPUTS if j < d)
         return Likelihood(z, y, trend, kinds, shear_inputs, (low, high))
-    return Likelihood(z, y, trend, np.full(d, CORRELATIONS[correlation]), (), (low, high))
+    return Likelihood(z, y, trend, np.full(d, CORRELATIONS[correlation].code), (), (low, high))
 
 
 class Posterior:

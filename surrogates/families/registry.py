@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import check_in
 from foundation.base.errors import InputError
-from surrogates.families.cross_validation import CrossCheck, Fitted
 
-__all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
+if TYPE_CHECKING:  # which needs the names of the families
+    from surrogates.families.cross_validation import Fitted
 
 
 class Family(NamedTuple):
     """Location of a family's settings and fit."""
 
     module: str
+    #: Section of its settings in `[surrogate]` of a configuration; "" for none.
+    section: str
     settings_name: str
     fit_name: str
     #: Whether the fit accepts sample weights.
@@ -39,11 +41,13 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
-    "kriging": Family("kriging", "KrigingSettings", "fit_kriging", False),
-    "polynomial": Family("polynomial", "PolynomialSettings", "fit_polynomial", True),
-    "poly_fourier": Family("polynomial", "PolyFourierSettings", "fit_polynomial", True),
-    "network": Family("network", "NetworkSettings", "fit_network", True, True),
-    "spline": Family("spline", "SplineSettings", "fit_spline", True, True),
+    "kriging": Family("kriging", "kriging", "KrigingSettings", "fit_kriging", False),
+    "polynomial": Family("polynomial", "polynomial", "PolynomialSettings", "fit_polynomial", True),
+    "poly_fourier": Family(
+        "polynomial", "polynomial", "PolyFourierSettings", "fit_polynomial", True
+    ),
+    "network": Family("network", "network", "NetworkSettings", "fit_network", True, True),
+    "spline": Family("spline", "spline", "SplineSettings", "fit_spline", True, True),
 }
 
 

@@ -21,13 +21,10 @@ from foundation.base.checks import (
 from foundation.base.errors import InputError
 from foundation.base.threads import one_thread
 from foundation.core.library import CORE, Struct, address, integers
+from surrogates.core.correlations import CORRELATIONS, RATES
 from surrogates.core.packing import PackedRegressor, packed_posterior
-from surrogates.core.regressor_data import (
-    CORRELATIONS,
-    FAMILY_NAMES,
-    SPLINE_ORDER,
-    RegressorData,
-)
+from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
+from surrogates.families.registry import FAMILIES
 from surrogates.families.training import basis_matrix, polynomial_exponents
 
 
@@ -74,7 +71,8 @@ def lower_correlations(points: FloatArray, kinds: NDArray[np.int64]) -> FloatArr
 def _fill(
     first: FloatArray, second: FloatArray, kinds: NDArray[np.int64], matrix: FloatArray, lower: int
 ) -> None:
-    codes, rows, columns = integers(kinds), first.T.copy(), second.T.copy()
+    codes = integers(kinds)
+    rows, columns = (np.ascontiguousarray((each * RATES[kinds]).T) for each in (first, second))
     CORE.fill_correlation_matrix(
         len(codes), address(codes), len(first), address(rows), len(second), address(columns),
         lower, address(matrix),
@@ -98,7 +96,7 @@ class Regressor(RegressorData):
     """
 
     def __post_init__(self) -> None:
-        check_in("family", self.family, FAMILY_NAMES)
+        check_in("family", self.family, FAMILIES)
         self._check_integers()
         d, k = np.size(self.x_offset), np.size(self.y_offset)
         n, (nets, _, h) = np.shape(self.points)[0], np.shape(self.inner)
@@ -132,8 +130,9 @@ class Regressor(RegressorData):
                 f"exponents: expected degrees from 0 to {HIGHEST_DEGREE} and the constant first, "
                 f"found {exponents.min()} to {exponents.max()} and {exponents[0]} first"
             )
-        if kinds.shape != (d,) or not set(kinds.tolist()) <= set(CORRELATIONS.values()):
-            raise InputError(f"kinds: expected {d} codes of {CORRELATIONS}, found {kinds}")
+        if kinds.shape != (d,) or not set(kinds.tolist()) <= set(range(len(RATES))):
+            known = {name: kind.code for name, kind in CORRELATIONS.items()}
+            raise InputError(f"kinds: expected {d} codes of {known}, found {kinds}")
         object.__setattr__(self, "exponents", frozen(exponents))
         object.__setattr__(self, "kinds", frozen(kinds))
 
@@ -206,7 +205,8 @@ class Regressor(RegressorData):
 
     @cached_property
     def _posterior(self) -> Struct:
-        return packed_posterior(self, posterior_factors(self) if len(self.points) else None)
+        kriging = len(self.points) and not self.spread.size
+        return packed_posterior(self, posterior_factors(self) if kriging else None)
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
@@ -219,17 +219,6 @@ class Regressor(RegressorData):
         """
         values, jacobians = self.packed.evaluate(check_array("X", X, (None, self.inputs)), 1)
         return values, jacobians
-
-    def hessian(self, x: ArrayLike) -> FloatArray:
-        """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).
-
-        Raises `InputError` if x is malformed or the regressor has no output.
-        """
-        here = check_array("x", x, (self.inputs,))
-        if not self.outputs:
-            raise InputError("hessian: expected a regressor with an output, found none")
-        bends: FloatArray = self.packed.evaluate(here[None], 2)[2][0, 0]
-        return bends
 
     def standard_error(self, X: ArrayLike) -> FloatArray:
         """Return the standard errors (N, k) of the outputs at inputs X (N, d) [any unit].

@@ -15,7 +15,7 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose, rotation_matrix
 from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, address
-from surrogates.core.regressor_data import CORRELATIONS
+from surrogates.core.correlations import CORRELATIONS
 from surrogates.families.kriging import Likelihood, factorise_safely, maximise, solve
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import (
@@ -126,7 +126,7 @@ def _kriging(measures: FloatArray, terms: FloatArray) -> tuple[FloatArray, ...]:
     mean, deviation = terms.mean(axis=0), np.maximum(terms.std(axis=0), 1e-12)
     varying = np.append(True, z.std(axis=0) > 1e-3)
     y, trend = (terms - mean) / deviation, np.column_stack([np.ones(len(z)), z])[:, varying]
-    kinds = np.full(MEASURES, CORRELATIONS["matern52"])
+    kinds = np.full(MEASURES, CORRELATIONS["matern52"].code)
     rows = np.linspace(0, len(z) - 1, min(len(z), _SEARCHED)).astype(np.int64)
     few = Likelihood(z[rows], y[rows], trend[rows], kinds, (), _NUGGET)
     vector, _ = maximise(few, few.first(), _ITERATIONS)

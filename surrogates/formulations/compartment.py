@@ -16,7 +16,7 @@ from foundation.base.loads import CompartmentLoads, check_order
 from foundation.base.pose import Pose, pose_array
 from foundation.core.library import LEAST_FALL, REACH
 from surrogates.core.packing import PackedCompartment, PackedContact
-from surrogates.core.regressor_data import CORRELATIONS, ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.fixed_inputs import FIRST_PARAMETER, FixedInputs
 from surrogates.families.regressor import (
     Regressor,
@@ -193,18 +193,7 @@ class CompartmentSurrogate(ArrayRecord):
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
         """Return the surrogate with a twice differentiable wrench (`ContactSurrogate.smoothed`)."""
         check_smoothing(width)
-        if width > 0.0:
-            self._check_correlations()
         return replace(self, smoothing=float(width))
-
-    def _check_correlations(self) -> None:
-        """Raise an InputError if a correlation is not smooth enough for second derivatives."""
-        for regressor in self.regressors:
-            if len(regressor.points) and CORRELATIONS["matern32"] in regressor.kinds:
-                raise InputError(
-                    "smoothing: expected correlations with second derivatives, found 'matern32'; "
-                    'train with correlation = "squared_exponential"'
-                )
 
     def loads(self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0) -> CompartmentLoads:
         """Return the loads at one pose or at (N, 6) [rad, m], with derivatives up to `order`."""

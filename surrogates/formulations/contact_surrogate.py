@@ -20,8 +20,7 @@ from foundation.base.loads import ContactLoads, check_names, check_order
 from foundation.base.pose import Pose, pose_array
 from surrogates.core.packing import PackedContact
 from surrogates.core.regressor_data import ArrayRecord
-from surrogates.expressions.casadi_knee import casadi_knee
-from surrogates.expressions.jax_knee import jax_knee
+from surrogates.expressions.compartment import casadi_knee, jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
@@ -206,7 +205,7 @@ class ContactSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If the width is out of range, or a correlation (Matern 3/2) has no second derivatives.
+            If the width is out of range.
         """
         return self.with_parts([part.smoothed(width) for part in self.parts])
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from foundation.base.checks import FloatArray, check_array
-from foundation.base.loads import CompartmentLoads
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.design_fit import OverDesigns
 from surrogates.formulations.domain import Domain
 
 #: Accepted error of the force over the largest load, as the 95 % quantile of the errors at a pose,
@@ -77,28 +78,8 @@ class DomainSamples(NamedTuple):
     seen: SeenSamples | None = None
 
 
-class Predictor(Protocol):
-    """Surrogate of a compartment: of a knee, or of the designs that its samples are of."""
-
-    @property
-    def learns_heights(self) -> bool:
-        """Whether heights over the load are learnt."""
-
-    @property
-    def largest_load(self) -> float:
-        """Largest axial load of the samples [N]."""
-
-    def loads(self, poses: ArrayLike, order: int = 0) -> CompartmentLoads:
-        """Return the loads at poses (N, 6) [rad, m], with their variables."""
-
-    def gaps(self, poses: ArrayLike) -> FloatArray:
-        """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""
-
-    def standard_error(self, poses: ArrayLike) -> FloatArray:
-        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6)."""
-
-    def domain_inputs(self, variables: FloatArray) -> FloatArray:
-        """Return the inputs (N, 6 or more) [1] of a domain from variables (N, 6 or more)."""
+#: Surrogate of a compartment of a knee, or of the designs that its samples are of.
+Predictor: TypeAlias = CompartmentSurrogate | OverDesigns
 
 
 def fit_domain(

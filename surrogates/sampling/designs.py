@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
 
 KINDS = ("lhs", "sobol", "halton", "hammersley")
@@ -39,8 +39,8 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     check_in("kind", kind, KINDS)
     from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
 
-    count, dimension = _positive_whole("n", n), _positive_whole("d", d)
-    generator = _generator(rng)
+    count, dimension = (int(check_number(*each, at_least=1)) for each in (("n", n), ("d", d)))
+    generator = np.random.default_rng(rng)
     if kind == "lhs":
         return qmc.LatinHypercube(dimension, rng=generator).random(count)
     if kind == "sobol":
@@ -83,7 +83,7 @@ def first_subset(
         Distinct row numbers; the rows for a smaller n are the first rows for a larger n.
     """
     points = check_array("design", design, (None, None))
-    count = _positive_whole("n", n)
+    count = int(check_number("n", n, at_least=1))
     if count > len(points):
         raise InputError(
             f"n: expected at most the {len(points)} rows of the design, found {count}; "
@@ -94,7 +94,7 @@ def first_subset(
     if rng is None:
         first = int(np.argmin(((points - 0.5) ** 2).sum(axis=1)))
     else:
-        first = int(_generator(rng).integers(len(points)))
+        first = int(np.random.default_rng(rng).integers(len(points)))
     return _farthest_first(points, count, first)
 
 
@@ -109,22 +109,6 @@ def _farthest_first(points: FloatArray, count: int, first: int) -> NDArray[np.in
         np.minimum(nearest, distance, out=nearest)
         nearest[chosen[i]] = -1.0
     return chosen
-
-
-def _positive_whole(name: str, value: int) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value <= 0:
-        raise InputError(
-            f"{name}: expected a positive whole number, found {value!r} "
-            f"(kinds of design: {', '.join(KINDS)})"
-        )
-    return int(value)
-
-
-def _generator(rng: np.random.Generator | int) -> np.random.Generator:
-    seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
-    if not (seed or isinstance(rng, np.random.Generator)):
-        raise InputError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
-    return np.random.default_rng(rng)
 
 
 def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:

@@ -75,9 +75,9 @@ class PrintedGround(CompliantGround):
         return 0.5 * (np.minimum(gap, 0.0) ** 2).sum(axis=-1) / self.compliance
 
     def dissipation(self, gap, rate, forces, deflection_rate):
-        """Return the powers lost in normal and in tangential direction [W]."""
+        """Return the power lost [W]."""
         normal = -(forces[:, 1] + np.minimum(gap, 0.0) / self.compliance) * rate[:, 1]
-        return float(normal.sum()), float(-(forces[:, 0] * rate[:, 0]).sum())
+        return float((normal - forces[:, 0] * rate[:, 0]).sum())
 
 
 def ground(law, friction=0.8):

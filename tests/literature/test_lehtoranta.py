@@ -385,7 +385,7 @@ ROWS = [
     ("Eq. 45: k(l - l₀) with Machado's k in N/m²: 77 kN of the ACL at 5 %, with the square 168 N",
      lambda: tension(), (76.65e3, 167.9), (10.0, 0.1)),
     ("Eq. 45, l₀: from a flexion of 54.79°, as the lengths there",
-     lambda: [each.length(tuple(machado_state()[:3])) / each.rest_length
+     lambda: [each.length(machado_state()) / each.rest_length
               for each in machado_ligaments()], 1.0, 2e-3),
     ("Section 4, Li et al. (stresses): nearly the same at 100 N; by ν, not given (not judged)",
      lambda: [p / joint(r).exact(load=100.0).peak - 1.0 for r in (0.3, 0.4, 0.45)
@@ -685,8 +685,8 @@ def test_shape_of_force_and_deformation():
 def test_energy_of_the_contact():
     """Figure 8 (energy): all is released; by Lankarani and Nikravesh F is no function of δ."""
     hertz, damped = (runs(0.3)[name] for name in ("hertz", "lankarani-nikravesh"))
-    assert hertz.contact_loss[-1] == 0.0
-    assert damped.contact_loss[-1] == pytest.approx(0.79, abs=0.01)
+    assert hertz.loss[-1] == 0.0
+    assert damped.loss[-1] == pytest.approx(0.79, abs=0.01)
     depth, force, _ = deepest_contact(damped)
     beyond = np.flatnonzero(depth > 0.9 * depth.max())
     assert (force[beyond[0]], force[beyond[-1]]) == pytest.approx((612.0, 320.0), rel=0.03)

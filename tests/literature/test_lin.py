@@ -32,7 +32,7 @@ from pipeline.store.figures import AT_POSE, Validation
 from pipeline.store.run_documents import PRESSURES, Combinations, RunRecord, Simulation
 from pipeline.store.samples import OK, loads_of, poses_of, read_table
 from surrogates import load
-from surrogates.core.regressor_data import FAMILY_NAMES
+from surrogates.families.registry import FAMILIES
 
 #: Largest difference of values by surrogate and by elastic foundation, as printed.
 PRINTED = 0.015
@@ -82,7 +82,7 @@ def small_implant(law):
 
 def test_families_of_surrogates():
     """Families (section 3.8): response surfaces, Kriging and Poly-Fourier models."""
-    assert {"polynomial", "kriging", "poly_fourier"} <= set(FAMILY_NAMES)
+    assert {"polynomial", "kriging", "poly_fourier"} <= set(FAMILIES)
 
 
 @pytest.mark.slow

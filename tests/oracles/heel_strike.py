@@ -125,7 +125,7 @@ def rigid_motion(leg, points, position, velocity, duration, *, restitution, fric
             v[k + 1], forces[k + 1, touching] = struck.velocity, struck.impulse / h
             lost = -0.5 * (struck.impulse * (struck.before + struck.after)).sum()
         q[k + 1] = middle + 0.5 * h * v[k + 1]
-        state = leg.state(0.0, middle, 0.5 * (v[k] + v[k + 1]))
+        state = leg.complete(0.0, middle, 0.5 * (v[k] + v[k + 1]))
         joints = leg.dissipation(leg.equations(leg.tree.at(*state[:2]), state), state)
         loss[k + 1] = loss[k] + lost + h * joints
     at = [leg.evaluate(0.0, *each) for each in zip(q, v, strict=True)]

@@ -161,12 +161,9 @@ def finished(tmp_path_factory):
 @pytest.mark.slow
 def test_run_is_complete(finished):
     report = json.loads((finished / "report.json").read_text())
-    assert report["overview"]["settings"]["node_spacing_mm"] == 2.0
-    assert "law" not in report["overview"]["layer"]
     assert report["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"] > 0.0
     page = (finished / "report.html").read_text()
-    assert "<dt>Elastic layer</dt>" in page
-    assert "<dt>Springs</dt>" not in page
+    assert "node_spacing_mm = 2.0" in page
     # Two compartments, with the spacing and with twice the spacing.
     assert len(list((finished / "condensed").glob("*.npy"))) == 4
     errors = report["gait"]["node_spacing"]["errors"]

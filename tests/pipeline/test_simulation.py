@@ -24,7 +24,7 @@ from pipeline.simulation import (
     gait_ligaments,
 )
 from pipeline.store.run_documents import COMPARED
-from pipeline.studies.runs import replaced
+from pipeline.studies.study import replaced
 
 TABLE = (
     "space.path.kind='table'",

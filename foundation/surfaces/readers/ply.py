@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 import struct
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +17,6 @@ from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import (
     SurfaceFile,
     left_out,
-    of_strips,
     plain_text,
     trailing,
     triangulated,
@@ -134,41 +132,11 @@ def read_binary(content: bytes, header: Header) -> tuple[dict[str, Columns], tup
         if element.number <= len(content):
             read = _elements(content, at, element, header.order)
         if read is None:
-            raise InputError(_too_few(content, at, element, header.order))
+            raise InputError(
+                f"{len(content)} bytes, too few for the {element.number} of element {element.name}"
+            )
         tables[element.name], at = read
-    rest = len(content) - at
-    last = header.elements[-1] if header.elements else None
-    if rest and last is not None and _continues(content, at, last, header.order, tables):
-        raise InputError(
-            f"{len(content)} bytes, expected {at} for the counts in the header: more of element "
-            f"{last.name} follow"
-        )
-    return tables, trailing(rest)
-
-
-def _too_few(content: bytes, at: int, element: Element, order: str) -> str:
-    text = f"{len(content)} bytes, too few for the {element.number} of element {element.name}"
-    first = _walked(content, at, element._replace(number=1), order)
-    if first is None:
-        return text
-    like = " if all are as long as the first" if first.lengths else ""
-    return f"{text}: expected {at + element.number * (first.end - at)}{like}"
-
-
-def _continues(
-    content: bytes, at: int, last: Element, order: str, tables: dict[str, Columns]
-) -> bool:
-    """Return whether another element follows those that the header counts."""
-    more = _elements(content, at, last._replace(number=1), order)
-    if more is None or not any(content[at : more[1]]):
-        return False
-    lists = (found for name, found in more[0].items() if name.startswith("vert"))
-    found = next(lists, None)
-    points = tables.get("vertex", {}).get("x")
-    if last.name != "face" or not isinstance(found, Lists) or not isinstance(points, np.ndarray):
-        return False
-    corners = found.values
-    return len(corners) >= 3 and corners.min() >= 0 and corners.max() < len(points)
+    return tables, trailing(len(content) - at)
 
 
 def _elements(content: bytes, at: int, element: Element, order: str) -> tuple[Columns, int] | None:
@@ -279,10 +247,9 @@ def read_ply(path: Path) -> SurfaceFile:
         tables, remarks = _text(plain_text(content[header.size :]), header), ()
     points = _points(tables.get("vertex", {}))
     faces, few = _faces(points, tables.get("face", {}))
-    if "tristrips" in tables:
-        faces = np.concatenate([faces, _strips(points, tables["tristrips"])])
-    edges = next((e.number for e in header.elements if e.name == "edge"), 0)
-    return SurfaceFile(points, faces, remarks=(*left_out({"line": edges + few}), *remarks))
+    number = {element.name: element.number for element in header.elements}
+    others = {"line": number.get("edge", 0) + few, "triangle strip": number.get("tristrips", 0)}
+    return SurfaceFile(points, faces, remarks=(*left_out(others), *remarks))
 
 
 def _points(columns: Columns) -> FloatArray:
@@ -314,18 +281,6 @@ def _faces(points: FloatArray, columns: Columns) -> tuple[IntArray, int]:
     return triangulated(points, sizes[~few], corners.astype(np.int64)), int(few.sum())
 
 
-def _strips(points: FloatArray, columns: Columns) -> IntArray:
-    """Return the triangles (F, 3) of strips; -1 ends a strip."""
-    lists = _corners(columns)
-    if lists is None:
-        return np.zeros((0, 3), dtype=np.int64)
-    corners = lists.values.astype(np.int64)
-    ends = np.union1d(np.flatnonzero(corners == -1), np.cumsum(lists.sizes) - 1)
-    sizes = np.diff(ends, prepend=-1) - (corners[ends] == -1)
-    faces = of_strips(sizes, corners[corners != -1])
-    return triangulated(points, np.full(len(faces), 3), faces.reshape(-1))
-
-
 def _text(text: bytes, header: Header) -> dict[str, Columns]:
     rows = [words for words in map(bytes.split, text.split(b"\n")) if words]
     declared = sum(element.number for element in header.elements)
@@ -338,81 +293,44 @@ def _text(text: bytes, header: Header) -> dict[str, Columns]:
                 f"{len(own)} of {element.number} lines of element {element.name} that the header "
                 "counts"
             )
-        tables[element.name] = _columns(own, element)
+        tables[element.name] = _split(own, element)
         start += element.number
     if len(rows) > declared:
         raise InputError(f"{len(rows)} lines of elements, expected {declared} as in the header")
     return tables
 
 
-def _columns(rows: list[list[bytes]], element: Element) -> Columns:
-    """Return the values of the lines of an element."""
-    try:
-        columns = _split(rows, element)
-    except IndexError:  # told below
-        columns = {}
-    wrong = [k for k, row in enumerate(rows) if len(row) != _length(row, element)]
-    if wrong:
-        raise InputError(
-            f"element {element.name} number {wrong[0] + 1} has a wrong number of values"
-        )
-    return columns
-
-
 def _split(rows: list[list[bytes]], element: Element) -> Columns:
-    """Return the values of the lines of an element; `IndexError` if a line is too short."""
+    """Return the values of the lines of an element."""
     at: list[int] = [0] * len(rows)
     columns: Columns = {}
     for own in element.properties:
-        if own.length:
-            counts = [row[k] for row, k in zip(rows, at, strict=True)]
-            sizes = _values(counts, Property(own.name, own.length)).tolist()
-            if sizes and min(sizes) < 0:
-                raise InputError(f"element {element.name} has a list of negative length")
-            cells = [row[k + 1 : k + 1 + n] for row, k, n in zip(rows, at, sizes, strict=True)]
-            if [len(found) for found in cells] != sizes:
-                raise IndexError
-            values = _values(list(chain.from_iterable(cells)), own)
-            columns[own.name] = Lists(np.array(sizes, dtype=np.int64), values)
-            at = [k + 1 + n for k, n in zip(at, sizes, strict=True)]
-        else:
-            columns[own.name] = _values([row[k] for row, k in zip(rows, at, strict=True)], own)
+        if not own.length:
+            cells = [row[k : k + 1] for row, k in zip(rows, at, strict=True)]
+            columns[own.name] = _values(cells, own.kind, [1] * len(rows), element)
             at = [k + 1 for k in at]
+            continue
+        counts = [row[k : k + 1] for row, k in zip(rows, at, strict=True)]
+        sizes = _values(counts, own.length, [1] * len(rows), element).astype(np.int64)
+        cells = [row[k + 1 : k + 1 + max(n, 0)] for row, k, n in zip(rows, at, sizes, strict=True)]
+        columns[own.name] = Lists(sizes, _values(cells, own.kind, sizes.tolist(), element))
+        at = [k + 1 + n for k, n in zip(at, sizes.tolist(), strict=True)]
+    if at != [len(row) for row in rows]:
+        raise InputError(f"element {element.name}: a line has too many values")
     return columns
 
 
-def _length(row: list[bytes], element: Element) -> int:
-    """Return how many words of a line the properties take; -1 if the line is too short."""
-    at = 0
-    for own in element.properties:
-        if at >= len(row):
-            return -1
-        at += 1
-        if own.length:
-            if not row[at - 1].isdigit():
-                return -1
-            at += int(row[at - 1])
-    return at
-
-
-def _values(words: Sequence[bytes], own: Property) -> NDArray[np.generic]:
-    is_real = own.kind[0] == "f"
-    plain = not any(b"_" in word for word in words)  # Python accepts 1_000, which no program writes
+def _values(
+    cells: list[list[bytes]], kind: str, sizes: list[int], element: Element
+) -> NDArray[np.generic]:
+    """Return the values in some cells of each line of an element, `sizes` of them."""
+    if [len(own) for own in cells] != sizes:
+        raise InputError(f"element {element.name}: a line has too few values")
+    words = list(chain.from_iterable(cells))
+    if any(b"_" in word for word in words):  # Python accepts 1_000, which no program writes
+        raise InputError(f"element {element.name}: expected numbers, found an underscore")
+    reads_as = float if kind[0] == "f" else int
     try:
-        if plain and is_real:
-            return np.fromiter(map(float, words), np.float64, len(words))
-        if plain:
-            return np.fromiter(map(int, words), np.int64, len(words))
-    except (ValueError, OverflowError):
-        pass  # told below
-    wanted = "numbers" if is_real else "integers"
-    found = next((w for w in words if not _is_number(w, is_real)), max(words, key=len))
-    raise InputError(f"expected {wanted}, found {found.decode('latin-1')[:40]!r}")
-
-
-def _is_number(word: bytes, is_real: bool) -> bool:
-    try:
-        (float if is_real else int)(word)
-    except ValueError:
-        return False
-    return b"_" not in word
+        return np.fromiter(map(reads_as, words), reads_as, len(words))
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"element {element.name}: {error}") from error

@@ -1,4 +1,4 @@
-"""Triangles of polygons: fans, or by ear clipping (Meisters 1975, Am Math Mon 82(6):648-651)."""
+"""Triangles of polygons, and what all readers share."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def check_corners(corners: IntArray, points: int) -> None:
 
 def triangulated(points: FloatArray, sizes: IntArray, corners: IntArray) -> IntArray:
     """Return triangles (F, 3) of polygons of `sizes` (P,) of points (V, 3) [any unit], in order."""
-    # `corners` has one polygon after the other. A fan about the first corner becomes the triangles
-    # of ear clipping where it would turn a triangle over.
+    # `corners` has one polygon after the other, each split into a fan about its first corner; a
+    # quad in which this would turn a triangle over by its other diagonal.
     corners = np.asarray(corners, dtype=np.int64)
     check_corners(corners, len(points))
     sizes = np.asarray(sizes, dtype=np.int64)
@@ -45,23 +45,12 @@ def triangulated(points: FloatArray, sizes: IntArray, corners: IntArray) -> IntA
     folded = _folded(points, faces, polygon, sizes)
     quads = firsts[folded[sizes[folded] == 4]]
     faces[quads], faces[quads + 1] = _by_better_diagonal(points, faces[quads], faces[quads + 1])
-    for number in folded[sizes[folded] > 4]:
-        own = corners[begins[number] : begins[number] + sizes[number]]
-        ears = _clipped(points[own])
-        faces[firsts[number] : firsts[number] + counts[number]] = own[ears]
+    if len(hollow := folded[sizes[folded] > 4]):
+        raise UnsupportedContent(
+            f"polygon {hollow[0] + 1} of {sizes[hollow[0]]} corners is not convex: triangulate the "
+            "mesh in a mesh editor"
+        )
     return faces
-
-
-def of_strips(sizes: IntArray, corners: IntArray) -> IntArray:
-    """Return the triangles (F, 3) of triangle strips: every second triangle is turned over."""
-    sizes = np.asarray(sizes, dtype=np.int64)
-    counts = np.maximum(sizes - 2, 0)
-    strip = np.repeat(np.arange(len(sizes)), counts)
-    number = np.arange(len(strip)) - (np.cumsum(counts) - counts)[strip]
-    at = (np.cumsum(sizes) - sizes)[strip] + number
-    odd = number % 2
-    order = np.stack([at, at + 1 + odd, at + 2 - odd], axis=1)
-    return np.asarray(corners, dtype=np.int64)[order].reshape(-1, 3)
 
 
 def _folded(
@@ -96,48 +85,6 @@ def _by_better_diagonal(
     return better[:, 0], better[:, 1]
 
 
-def _clipped(places: FloatArray) -> list[list[int]]:
-    """Return triangles of a polygon (N, 3) by ear clipping, N - 2 of them."""
-    flat = _projected(places)
-    left = list(range(len(flat)))
-    triangles = []
-    while len(left) > 3:
-        # The best ear; of a polygon that crosses itself, any corner.
-        at = max(range(len(left)), key=lambda k: _ear(flat, left, k))
-        triangles.append([left[at - 1], left[at], left[(at + 1) % len(left)]])
-        del left[at]
-    return [*triangles, left]
-
-
-def _projected(places: FloatArray) -> FloatArray:
-    """Return a polygon (N, 3) in its mean plane, counter-clockwise, (N, 2)."""
-    spread = places - places.mean(axis=0)
-    normal = np.cross(spread, np.roll(spread, -1, axis=0)).sum(axis=0)
-    drop = int(np.argmax(np.abs(normal)))
-    first, second = (drop + 1) % 3, (drop + 2) % 3
-    return spread[:, [first, second] if normal[drop] >= 0.0 else [second, first]]
-
-
-def _ear(flat: FloatArray, left: list[int], at: int) -> float:
-    """Return the quality of an ear: area over edges squared; negative for a corner that is none."""
-    before, here, after = left[at - 1], left[at], left[(at + 1) % len(left)]
-    a, b, c = flat[before], flat[here], flat[after]
-    area = _cross(b - a, c - a)
-    edges = float(((b - a) ** 2).sum() + ((c - b) ** 2).sum() + ((a - c) ** 2).sum())
-    if area <= 0.0 or edges == 0.0:
-        return -1.0
-    others = flat[[k for k in left if k not in (before, here, after)]]
-    inside = np.ones(len(others), dtype=np.bool_)
-    for p, q in ((a, b), (b, c), (c, a)):
-        inside &= _cross(q - p, others - p) >= 0.0
-    return -0.5 if inside.any() else float(area) / edges
-
-
-def _cross(first: FloatArray, second: FloatArray) -> FloatArray:
-    cross: FloatArray = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    return cross
-
-
 #: Metres per unit of a file.
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254}
 
@@ -153,10 +100,8 @@ class SurfaceFile(NamedTuple):
     points: FloatArray
     #: Triangles in the order of the file (F, 3); larger polygons are split into triangles.
     faces: IntArray
-    #: Unit that the file states, one of `UNITS`; None for a format without units.
+    #: Unit that a CAD file states, one of `UNITS`, so that no other unit applies; else None.
     unit: str | None = None
-    #: Whether the unit belongs to the geometry, as in a CAD file, so that no other unit applies.
-    unit_is_sure: bool = False
     #: Clauses on what the file contains besides triangles.
     remarks: tuple[str, ...] = ()
 

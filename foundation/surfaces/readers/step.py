@@ -46,7 +46,7 @@ def read_step(path: Path) -> SurfaceFile:
     except Exception as error:  # the readers of trimesh raise all kinds of errors
         raise InputError("Open CASCADE finds no shape") from error
     # Open CASCADE converts any unit to metres.
-    return SurfaceFile(metres / UNITS[unit or "m"], faces, unit or "m", unit_is_sure=True)
+    return SurfaceFile(metres / UNITS[unit or "m"], faces, unit or "m")
 
 
 def _unit(content: bytes) -> str | None:

@@ -9,8 +9,8 @@ const liveKnee = async (data) => {
   const image = await bytes(data.image);
   const { instance } = await WebAssembly.instantiate(await bytes(data.wasm), {});
   const core = instance.exports;
-  const { base, count, free, inertial, times } = data;
-  const parts = data.compartments.length, n = free.length, size = n + inertial.length;
+  const { base, count, free, times } = data;
+  const parts = data.compartments.length, n = free.length, size = 2 * n;
   const [low, high] = data.ranges, wide = 6 + low.length, steep = low.length ? 12 : 6;
   const expected = data.expected ?? { box: [], outputs: [] }, most = Math.max(0, ...data.pressures.map((own) => own.places));
 
@@ -21,7 +21,7 @@ const liveKnee = async (data) => {
     return end - 8 * numbers;
   };
   const at = Object.fromEntries(Object.entries({
-    pose: wide, own: 12 * parts, slope: steep * wide * parts, variable: 7 * parts, learnt: 3, powers: 20, state: size,
+    pose: wide, own: 12 * parts, slope: steep * wide * parts, variable: 7 * parts, powers: 20, state: size,
     inputs: 10, rates: 10, force: 6, jacobian: 36, total: 36, change: 6, wrench: 6, counts: 2, where: 2, states: count * size,
     values: 10 * count, slopes: 10 * count, poses: wide * count, loads: 12 * parts * count, variables: 7 * parts * count,
     turn: 12, depth: most, pressure: most, box: wide * expected.box.length, errors: expected.box.length * Math.max(0, ...expected.outputs),
@@ -98,44 +98,8 @@ const liveKnee = async (data) => {
       variables: data.compartments.map((_, k) => view.variable.slice(7 * k, 7 * k + 7)),
     };
   };
-  const worded = (text, values) => {
-    const rest = [...values];
-    return text.replace(/\{:\.?(\d*)([gf])\}/g, (_, digits, kind) => {
-      const value = rest.shift();
-      return (kind === "f" ? value.toFixed(digits) : String(Number(value.toPrecision(digits || 6)))).replace("-", "−");
-    });
-  };
-  const BOX = ["flexion", "adduction", "rotation", "anterior", "lateral"];
-  const LEARNT = ["ap_ratio", "ml_ratio", "peak_pressure", "ap_samples", "ml_samples", "errors"];
-  // Why the samples did not train the pose of an answer: kind and numbers of the largest criterion.
-  const untrained = (x, load, k) => {
-    const limits = data.limits_of[k], shares = [Math.abs(load[0]) / load[1], Math.abs(load[2]) / load[1], load[7]];
-    const criteria = shares.map((share, i) => (load[1] > 0 ? share / limits[i] : 0));
-    if (data.domains[k]) {
-      const held = Array.from(x.slice(0, 6), (value) => Math.max(-1, Math.min(1, value)));
-      view.pose.set([...held.slice(0, 5), ...z, held[5]]);
-      core.fill_regressor(data.domains[k], 1, at.pose, 0, at.learnt, 0, 0, data.scratch);
-      view.pose.set(z, 6);
-      const [ap, ml, log] = numbers(at.learnt, 3);
-      criteria.push(Math.abs(ap), Math.abs(ml), 1 + log);
-    }
-    const worst = criteria.indexOf(Math.max(...criteria)), size = worst === 2 ? 1e-6 : 1;
-    if (worst === 5 && criteria[5] > 25) return ["too_few_samples", []];
-    if (worst < 3) return [LEARNT[worst], [size * criteria[worst] * limits[worst], size * limits[worst]]];
-    return [LEARNT[worst], [worst === 5 ? Math.exp(criteria[5] - 1) : criteria[worst]]];
-  };
-  // How the pose of an answer leaves the trained domain of a compartment: kind and text.
-  const flags = (answer, k) => {
-    const x = answer.variables[k], load = answer.loads[k];
-    const beyond = (value) => !(Math.abs(value) <= 1 + data.tolerance);
-    return Array.from(x.entries()).filter(([, value]) => beyond(value)).map(([place, value]) => {
-      let [name, values] = [BOX[place], [(Math.abs(value) - 1) * (data.half[k][place] ?? 0) * (place < 3 ? 180 / Math.PI : 1e3)]];
-      if (place === 5 && value < -1) [name, values] = ["superior", [-1e3 * data.farthest * (1 + value)]];
-      else if (place === 5) [name, values] = ["load", [load[1], load[1] - data.load[k]]];
-      else if (place === 6) [name, values] = untrained(x, load, k);
-      return { kind: `outside_${name}`, text: worded(data.words[`outside_${name}`], values) };
-    });
-  };
+  // In what the pose of an answer leaves the trained domain of a compartment.
+  const flags = (answer, k) => data.variables.filter((_, place) => !(Math.abs(answer.variables[k][place]) <= 1 + data.tolerance));
   // Rotation of the femur by rows, and its position [m].
   const placed = ([flexion, adduction, internal, ...position]) => {
     const [cf, sf, ca, sa, ci, si] = [flexion, -adduction, -internal].flatMap((angle) => [Math.cos(angle), Math.sin(angle)]);
@@ -290,8 +254,8 @@ const liveKnee = async (data) => {
     const rates = solved(slopes, free.map((row) => -view.change[row]));
     free.forEach((row, k) => { reference[row] += rest[k]; });
     view.state.fill(0);
-    inertial.forEach((row, k) => { view.state[n + k] = rates[free.indexOf(row)]; });
-    const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, data.mass, at.state, count, times, at.counts, at.where, at.states);
+    rates.forEach((rate, k) => { view.state[n + k] = rate; });
+    const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, at.state, count, times, at.counts, at.where, at.states);
     if (ended) return { ended: data.outcomes[ended] };
     core.inputs_over_time(data.problem, count, times, at.values, at.slopes);
     const poses = numbers(at.poses, wide * count), states = numbers(at.states, count * size);

@@ -75,8 +75,8 @@
       values.forEach((value, side) => write(cells[side + 1], digits(value)));
       write(cells[SIDES.length + 1], sums ? digits(values.reduce((sum, value) => sum + value, 0)) : "");
     });
-    const words = SIDES.flatMap((side, k) => knee.flags(answer, k).map(({ text }) => `${side}: ${text}`));
-    write(find(".outside"), words.length ? `${words.join("; ")}. These loads are those of the nearest trained pose.` : "");
+    const words = SIDES.map((side, k) => [side, knee.flags(answer, k).join(", ")]).filter(([, out]) => out);
+    write(find(".outside"), words.length ? `outside the trained domain: ${words.map(([side, out]) => `${side} by ${out}`).join("; ")}. These loads are those of the nearest trained pose.` : "");
   };
   const offsets = ["adduction", "rotation", "anterior", "superior", "lateral"];
   const move = (shown) => {

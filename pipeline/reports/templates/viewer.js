@@ -28,7 +28,6 @@ const kneeViewer = (() => {
     const [a, b, c] = [0, 1, 2].map((k) => corner(part, part.faces[3 * f + k]));
     return cross(minus(b, a), minus(c, a));
   });
-  const areas = normalsOf(tibia).map((normal) => 0.5 * Math.hypot(...normal));
   // Compartment of each vertex: that of its last triangle.
   const sideOf = new Uint8Array(tibia.points.length / 3);
   tibia.faces.forEach((vertex, k) => { sideOf[vertex] = side[Math.floor(k / 3)]; });
@@ -42,19 +41,6 @@ const kneeViewer = (() => {
     own.forEach((value, vertex) => { if (value > 0 && sideOf[vertex] === k && !(value <= own[best])) best = vertex; });
     return best < 0 ? null : { MPa: own[best] * toMPa, place: corner(tibia, best) };
   });
-  // Area of each compartment in contact [mm²], cut at the edge inside the triangles.
-  const areaInContact = () => {
-    const total = [0, 0];
-    areas.forEach((area, f) => {
-      const [low, middle, high] = [0, 1, 2].map((k) => own[tibia.faces[3 * f + k]]).sort((a, b) => a - b);
-      if (high <= 0) return;
-      let share = 1;
-      if (middle <= 0) share = high ** 2 / ((high - low) * (high - middle));
-      else if (low < 0) share = 1 - low ** 2 / ((high - low) * (middle - low));
-      total[side[f]] += share * area;
-    });
-    return total;
-  };
 
   // ---- graphics card ----------------------------------------------------------------------------
   const VERTEX = `#version 300 es
@@ -238,13 +224,7 @@ const kneeViewer = (() => {
     gl.bindBuffer(gl.ARRAY_BUFFER, tibia.levels);
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, own);
     peaks = peaksOf();
-    const contact = areaInContact();
-    SIDES.forEach((name, k) => {
-      const told = peaks[k] ? digits(peaks[k].MPa) : "–";
-      find(`.mark[data-side=${name}]`).textContent = `${told} MPa`;
-      find(`[data-largest=${name}]`).textContent = told;
-      find(`[data-contact=${name}]`).textContent = digits(contact[k]);
-    });
+    SIDES.forEach((name, k) => { find(`.mark[data-side=${name}]`).textContent = `${digits(peaks[k]?.MPa ?? null)} MPa`; });
     redraw();
   };
   const slider = find("[data-do=instant]"), chart = document.querySelector("#pressure figure.chart");
@@ -253,7 +233,6 @@ const kneeViewer = (() => {
     find(".readout").hidden = false;
     take(now.frame);
     tellField();
-    find("tbody.loads").hidden = false;
     for (const [key, found] of Object.entries(data.beside)) {
       SIDES.forEach((word, k) => { find(`[data-${key}=${word}]`).textContent = digits(found[k][now.frame]); });
     }
@@ -423,8 +402,7 @@ const kneeViewer = (() => {
       if (touching[vertex]) own[vertex] = Math.max(-WHOLE, Math.min(WHOLE, (1e-6 * value) / toMPa));
     });
     tellField();
-    find("tbody.loads").hidden = true;
-    find(".readout").hidden = !pressures;
+    find(".readout").hidden = true;
     find(".instant").textContent = `the pose of “Move the knee”${pressures ? "" : ", without pressures"}`;
   };
 })();

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynamics.laxity.parameters import LaxityModel, Spreads, UncertainKnee, groups_of
 from dynamics.laxity.posterior import Measured
 from dynamics.laxity.states import LaxityKnee, LaxityTest
+from dynamics.musculoskeletal.osim_ligaments import OsimLigaments
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -20,7 +21,7 @@ from pipeline.config.laxity_schema import UNITS, LaxityConfig, LaxityTestConfig,
 from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import OriginalModel
-from pipeline.simulation import gait_ligaments
+from pipeline.simulation import gait_ligaments, osim_ligaments
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import Job
 
@@ -38,6 +39,11 @@ class LaxitySetup:
     model: LaxityModel
     #: The contact model, for which a surrogate may stand.
     original: OriginalModel
+
+    @cached_property
+    def osim(self) -> OsimLigaments | None:
+        """The OpenSim model of the ligaments, None if they are those of a table."""
+        return osim_ligaments(self.config.simulation)
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
@@ -128,6 +134,19 @@ def prepare(config: Config, job: Job) -> LaxitySetup:
     )
     model = LaxityModel(uncertain, tests, start)
     return LaxitySetup(config, settings, settings.test, model, original)
+
+
+def strained(setup: LaxitySetup) -> LaxitySetup:
+    """Return the setup whose groups have their strains at rest in the test of least flexion."""
+    settings, model = setup.settings, setup.model
+    of = {name: settings.groups.get(name, settings.prior) for name in model.uncertain.groups}
+    stated = ((name, spreads.reference_strain) for name, spreads in of.items())
+    strains = {name: strain for name, strain in stated if strain is not None}
+    if not strains:
+        return setup
+    test = model.tests[int(setup.flexion.argmin())]
+    pose = Pose(*model.uncertain.knee.rest(test, model.start).tolist())
+    return replace(setup, model=replace(model, uncertain=model.uncertain.at_strains(strains, pose)))
 
 
 def _contact(

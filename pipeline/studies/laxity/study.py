@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from dynamics.laxity.parameters import MENISCI, OF_GROUP, Answer
 from dynamics.laxity.posterior import Draws, Fit, draw, fit, linear_covariance, predict
 from dynamics.laxity.states import DIRECTIONS, LaxityKnee, LaxityStates
-from dynamics.ligaments.bundle_tables import DRAW, MENISCI_COLUMN, ligament_rows
+from dynamics.ligaments.bundle_tables import DRAW, MENISCI_COLUMN, ligament_rows, points_in_file
 from dynamics.ligaments.bundles import Ligament, ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
@@ -41,7 +42,7 @@ from pipeline.studies.laxity.documents import (
     TestedLaxity,
 )
 from pipeline.studies.laxity.page import Page, pictures
-from pipeline.studies.laxity.setup import LaxitySetup, prepare
+from pipeline.studies.laxity.setup import LaxitySetup, prepare, strained
 
 #: Half width of 90 % of a normal distribution, over its standard deviation.
 NORMAL_90 = 1.6448536269514722
@@ -54,7 +55,7 @@ _TOGETHER, _PAIRS, _INFORMED = 0.3, 8, 0.95
 _SLACK, _SURROGATE = 0.05, 0.1
 #: Bundles through a bone that are named.
 _BUNDLES = 4
-LIGAMENTS, PARAMETERS = "ligaments.csv", "parameters.csv"
+LIGAMENTS, OSIM, PARAMETERS = "ligaments.csv", "ligaments.osim", "parameters.csv"
 #: Draws of the posterior and of the prior.
 DRAWN, PRIOR = "ligament_draws.csv", "prior_draws.csv"
 STATES, TENSIONS = "laxity.csv", "tensions.csv"
@@ -84,6 +85,7 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
     """Compute the tests, calibrate the ligaments if tests are measured, and return the results."""
     with one_thread:
         setup.original.prepare(say)
+        setup = strained(setup)
         say(f"{len(setup.tests)} laxity tests")
         given = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
@@ -95,7 +97,7 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
             sizes = setup.model.uncertain.sizes
             drawn = sizes * [each.z for each in calibration.drawn]
     document = _document(setup, knees, calibration, job)
-    tables = _tables(setup, knees, calibration)
+    tables = _tables(setup, knees, calibration, job)
     last = list(knees.values())[-1]
     page = Page(document, setup.tests, *last, drawn)
     shown = {"summary": document, "pictures": pictures(page)}
@@ -188,7 +190,7 @@ def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
     given, (knee, answer) = knees["given"], list(knees.values())[-1]
-    notes = [*job.notes, *_slack_notes(given.knee, given.answer.states)]
+    notes = [*job.notes, *_slack_notes(setup, given.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
@@ -199,6 +201,7 @@ def _document(
     notes += [note for each in answer.states for note in _other_rests(knee, each)]
     if model is not None:
         notes += _passing_notes(model, knee, answer.states)
+    notes += _wrapping_notes(setup, knee, answer.states)
     return LaxityDocument(
         name=setup.config.run.name,
         contact=contact,
@@ -230,20 +233,21 @@ def _other_rests(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
         )
 
 
-def _slack_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[str]:
+def _slack_notes(setup: LaxitySetup, tests: Sequence[LaxityStates]) -> Iterator[str]:
     """Yield which bundles of the table are far from pulling in all states of tests."""
-    poses = np.concatenate([each.poses for each in tests])
-    largest = ligament_strains(knee.ligaments, poses).max(axis=0)
-    slack = [
-        f"{each.name} by {-100 * strain:.0f} %"
-        for each, strain in zip(knee.ligaments, largest, strict=True)
-        if strain < -_SLACK
-    ]
+    uncertain, poses = setup.model.uncertain, np.concatenate([each.poses for each in tests])
+    largest = ligament_strains(uncertain.knee.ligaments, poses).max(axis=0)
+    slack = np.flatnonzero(largest < -_SLACK).tolist()
     if slack:
+        names = [f"{uncertain.knee.ligaments[k].name} by {-100 * largest[k]:.0f} %" for k in slack]
+        worst = int(largest.argmin())
+        group = next(name for name, members in uncertain.groups.items() if worst in members)
         yield (
             f"expected bundles that pull in some test, found bundles that are slack in all: "
-            f"{', '.join(slack)}: are their rest lengths those of paths around bone? Take "
-            "them from strains at a known pose (docs/howto/laxity.md)"
+            f"{', '.join(names)}: rest lengths of paths around bone are too long for straight "
+            "bundles; state the strain of each such group near extension from the literature, "
+            f"such as reference_strain = 0.03 in [laxity.groups.{group}] (docs/howto/laxity.md has "
+            "strains)"
         )
 
 
@@ -272,36 +276,71 @@ def _passing_notes(
     """Yield which bundles pass through the surfaces of the bones in states of tests."""
     for bone, mesh in (("femoral", contact.femur), ("tibial", contact.tibia)):
         tracer = LineTracer(flat_surface(mesh), curved=False)
-        found: Counter[str] = Counter()
-        for states in tests:
-            crossed = [
-                passing(tracer, knee.ligaments, row, in_femur=bone == "femoral")
-                for row in states.poses
-            ]
-            found.update(knee.ligaments[k].name for k in sorted(set().union(*crossed)))
-        if found:
-            worst = found.most_common(_BUNDLES)
-            where = ", ".join(f"{name} in {counted(count, 'test')}" for name, count in worst)
-            where += ", ..." if len(found) > len(worst) else ""
+        crossing = partial(passing, tracer, knee.ligaments, in_femur=bone == "femoral")
+        if found := _crossed(knee, tests, crossing):
             yield (
-                f"expected bundles outside the bones, found {counted(len(found), 'bundle')} "
-                f"through the {bone} surface ({where}): "
+                f"expected bundles outside the bones, found through the {bone} surface {found}: "
                 "straight lines pull there in another direction than ligaments that wrap; move the "
                 "attachments in simulation.ligaments"
             )
+
+
+def _wrapping_notes(
+    setup: LaxitySetup, knee: LaxityKnee, tests: Sequence[LaxityStates]
+) -> Iterator[str]:
+    """Yield which bundles pass through surfaces around which an OpenSim model wraps them."""
+    if setup.osim is None:
+        return
+    wraps, numbers = setup.osim.wraps, {each.name: k for k, each in enumerate(knee.ligaments)}
+    places = ligament_places(setup.config.simulation)
+
+    def crossing(pose: FloatArray) -> Iterator[int]:
+        for bone, name in enumerate(("femur", "tibia")):
+            lines = lines_at(knee.ligaments, pose, in_femur=bone == 0)
+            first, last = (points_in_file(ends, places["side"], places[name]) for ends in lines)
+            for wrap in wraps:
+                k = numbers[wrap.bundle]
+                if wrap.bone == bone and wrap.crossed(first[k], last[k]):
+                    yield k
+
+    if found := _crossed(knee, tests, crossing):
+        yield (
+            "expected straight bundles, found through surfaces around which the OpenSim model "
+            f"wraps them {found}: their lengths and directions differ from its own there"
+        )
+
+
+def _crossed(
+    knee: LaxityKnee,
+    tests: Sequence[LaxityStates],
+    crossing: Callable[[FloatArray], Iterable[int]],
+) -> str:
+    """Return in how many tests bundles cross surfaces at poses (6,) [rad, m]; "" for none."""
+    found: Counter[str] = Counter()
+    for states in tests:
+        crossed = sorted(set[int]().union(*map(crossing, states.poses)))
+        found.update(knee.ligaments[k].name for k in crossed)
+    worst = found.most_common(_BUNDLES)
+    where = ", ".join(f"{name} in {counted(count, 'test')}" for name, count in worst)
+    where += ", ..." if len(found) > len(worst) else ""
+    return f"{counted(len(found), 'bundle')} ({where})" if found else ""
+
+
+def lines_at(
+    ligaments: Sequence[Ligament], pose: FloatArray, *, in_femur: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends (B, 3) [m] of bundles in the frame of a bone at a pose (6,) [rad, m]."""
+    turn, at = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
+    femoral = np.array([each.femoral for each in ligaments])
+    tibial = np.array([each.tibial for each in ligaments])
+    return (femoral, (tibial - at) @ turn) if in_femur else (femoral @ turn.T + at, tibial)
 
 
 def passing(
     tracer: LineTracer, ligaments: Sequence[Ligament], pose: FloatArray, *, in_femur: bool
 ) -> list[int]:
     """Return the numbers of bundles that cross the surface of a bone at a pose (6,) [rad, m]."""
-    turn, at = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
-    femoral = np.array([each.femoral for each in ligaments])
-    tibial = np.array([each.tibial for each in ligaments])
-    if in_femur:
-        tibial = (tibial - at) @ turn
-    else:
-        femoral = femoral @ turn.T + at
+    femoral, tibial = lines_at(ligaments, pose, in_femur=in_femur)
     length = np.linalg.norm(tibial - femoral, axis=1)
     way = (tibial - femoral) / length[:, None]
     # A tracer finds where a line leaves a body: what one way enters, the other way leaves.
@@ -409,7 +448,7 @@ def _pairs(names: tuple[str, ...], covariance: FloatArray, deviation: FloatArray
 
 
 def _tables(
-    setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None
+    setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> dict[str, Table]:
     tables = {}
     if calibration is not None:
@@ -417,6 +456,9 @@ def _tables(
         rows = _calibration(setup, calibration).parameters
         tables[PARAMETERS] = Table(pd.DataFrame([row.model_dump() for row in rows]), "%.6g")
         tables[LIGAMENTS] = Table(_ligaments(setup, found.answer.z), "%.9g")
+        if setup.osim is not None:
+            bundles = tables[LIGAMENTS].rows.to_dict("records")
+            setup.osim.write(bundles, job.folder / OSIM)
         if calibration.drawn:
             drawn = np.array([each.z for each in calibration.drawn])
             rng = np.random.default_rng([setup.settings.seed, 1])
@@ -487,6 +529,6 @@ LAXITY_STUDY = Study(
     "laxity.html",
     prepare,
     carry_out,
-    files=(STATES, TENSIONS, LIGAMENTS, DRAWN, PRIOR, PARAMETERS),
+    files=(STATES, TENSIONS, LIGAMENTS, OSIM, DRAWN, PRIOR, PARAMETERS),
     ending="_laxity",
 )

@@ -16,11 +16,12 @@ from dynamics.motion.motion_tables import MotionTable, motion_text
 from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import leg_side
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.osim_joints import BODY, Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFrames
+from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
-from foundation.base.loads import CENTRE, COMPARTMENTS, FORCE, LOAD_COLUMNS, MOMENT
+from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports import figures as fig
@@ -48,7 +49,7 @@ class Simulated(Protocol):
         ...
 
     @property
-    def plant(self) -> Plant:
+    def plant(self) -> OpenSimPlant:
         """Its multibody system along the motion."""
         ...
 
@@ -153,7 +154,6 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
             "acceleration_error": result.errors,
             "cost": result.costs,
             **residuals,
-            "outside_record": result.outside.any(axis=1),
             "contact_flags": ["; ".join(texts) for texts in flags],
         }
     )
@@ -194,24 +194,11 @@ def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, Float
     }
 
 
-def medial_share(parts: Mapping[str, FloatArray]) -> float | None:
-    """Return the medial share of mean forces (N,) [any unit], None without both compartments."""
-    if not set(COMPARTMENTS) <= parts.keys():
-        return None
-    medial, lateral = (float(parts[part].mean()) for part in COMPARTMENTS)
-    return medial / (medial + lateral) if medial + lateral > 0.0 else None
-
-
-def group_of(name: str) -> str:
-    """Return the name of a bundle or head without its number."""
-    return _NUMBER.sub("", name)
-
-
 def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]:
     """Return the sums (N,) of forces (N, K) [any unit] whose names differ in their number alone."""
     sums: dict[str, FloatArray] = {}
     for name, force in zip(names, forces.T, strict=True):
-        group = group_of(name)
+        group = _NUMBER.sub("", name)
         sums[group] = sums.get(group, 0.0) + force
     return sums
 
@@ -358,7 +345,6 @@ class ContactSide(Computed):
 
     leg: str
     medial: str
-    found_by: str
 
 
 def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
@@ -371,7 +357,6 @@ def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[st
         rows[contact.name] = ContactSide(
             leg=side.leg or "unknown",
             medial=medial if contact.name in split else "",
-            found_by=side.found,
         )
     return rows
 

@@ -96,10 +96,6 @@ class MuscleWalkConfig(ArticularModelConfig):
         description="force set with an actuator per coordinate (.xml); by default the force set of "
         "the settings, or reserves of 1 N or 1 N m at full control",
     )
-    replay: File | None = Field(
-        None, description="plant.npz of another walk, which is replayed in place of OpenSim"
-    )
-    record: bool = Field(True, description="whether to write plant.npz, which can be replayed")
     surrogates: dict[str, str] = Field(
         default_factory=dict,
         description="run directories of trained surrogates in place of springs, by contact; "
@@ -145,13 +141,6 @@ class InverseKinematicsConfig(Section):
             "coordinates that follow the angle; by default the secondary coordinates of the "
             "settings or of [comak]"
         ),
-    )
-    from_deg: Finite | None = Field(None, description="coupled angle at the start of the sweep")
-    to_deg: Finite | None = Field(None, description="coupled angle at the end of the sweep")
-    sweep_s: Positive | None = Field(None, description="duration of the sweep")
-    points: int | None = Field(None, ge=4, description="points of each constraint function")
-    kind: Literal["dynamic", "equilibrium"] = Field(
-        "dynamic", description="sweep with inertia and damping, or of equilibria"
     )
 
 
@@ -212,7 +201,7 @@ class MuscleWalkFile(Section):
         walk = self.walk
         if walk.motion is not None and self.inverse_kinematics is not None:
             raise InputError("expected either walk.motion or inverse_kinematics, found both")
-        if walk.settings is None and walk.replay is None:
+        if walk.settings is None:
             self.check_stated({"walk.motion": walk.motion or self.inverse_kinematics})
         return self
 

@@ -7,7 +7,6 @@ static optimisation.
 
 from __future__ import annotations
 
-import hashlib
 import time
 import warnings
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynamics.motion.motion_tables import MotionTable, motion_text, read_motion_table
-from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
+from dynamics.musculoskeletal import Comak, ComakSettings
 from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
     ComakFiles,
@@ -34,7 +33,6 @@ from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
-    MarkerFiles,
     MarkerMotion,
     MarkerSettings,
     Sweep,
@@ -45,11 +43,7 @@ from dynamics.musculoskeletal.marker_kinematics import (
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.motion_input import (
-    CoordinateTable,
-    filter_edge_notes,
-    read_motion,
-)
+from dynamics.musculoskeletal.motion_input import CoordinateTable, read_motion
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -59,10 +53,9 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
-from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
+from pipeline.originals.articular_contacts import articular_contacts, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import (
-    ArticularModelConfig,
     ComakConfig,
     InverseKinematicsConfig,
     MuscleWalkFile,
@@ -72,11 +65,9 @@ from pipeline.studies.muscle_walks.schema import (
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
-#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+#: Fields and files of `MarkerSettings` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _MARKER_FILES = {"markers": "markers", "functions": "functions"}
-_SWEEP_FIELDS = {"sweep_s": "seconds", "points": "points"}
-_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> MarkerMotion:
@@ -85,33 +76,35 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files, notes = None, None, MarkerFiles(None, None), tuple[str, ...]()
+    settings, sweep = None, None
     if config.settings is not None:
-        path = data_file(config.settings)
-        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
+        settings, sweep = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
-    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    changes = {
+        "weights": tuple(weights.items()),
+        **stated_fields(config, _ENDS),
+        **stated_files(config, _MARKER_FILES),
+    }
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
-    files = files._replace(**stated_files(config, _MARKER_FILES))
-    if files.markers is None:
+    if settings.markers is None:
         raise InputError(
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        functions = _functions(file, config, model, text, sweep, files.functions)
+        functions = _functions(file, config, model, text, sweep, settings.functions)
         write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
         for each in functions:
             text = each.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
-    found = follow_markers(text, files.markers, settings)
+    found = follow_markers(text, settings.markers, settings)
     write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
     motion = replace(found.motion, source=str((folder / MOTION).resolve()))
-    return found._replace(motion=motion, notes=(*notes, *found.notes))
+    return found._replace(motion=motion)
 
 
 def _functions(
@@ -147,8 +140,8 @@ def _functions(
             found.append(passive_functions(system, contacts, each))
         except PoseError as error:
             raise InputError(
-                f"sweep of {name}: {error}; choose a longer inverse_kinematics.sweep_s or a "
-                "smaller range"
+                f"sweep of {name}: {error}; state a longer time or a smaller range in "
+                "inverse_kinematics.settings"
             ) from error
     return found
 
@@ -157,22 +150,21 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    changes = stated_fields(config, _SWEEP_FIELDS)
+    changes: dict[str, Any] = {}
     coupled = _coupled(config)
     if coupled:
         changes["coupled"] = coupled[0]
-    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
-        return replace(known, kind=config.kind, **changes)
+        return replace(known, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]
     if missing:
         raise InputError(
             "inverse_kinematics.settings: expected a file of settings, or "
             f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
         )
-    return Sweep(kind=config.kind, **changes)
+    return Sweep(**changes)
 
 
 def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
@@ -203,24 +195,15 @@ _STATIC = {
 _CROSSING = 2e-3
 
 
-def facing_contacts(
-    model: OsimModel,
-    config: ArticularModelConfig,
-    motion: CoordinateMotion,
-) -> tuple[JointContact, ...]:
-    """Return contacts with beds of springs; refuse surfaces that do not face along a motion."""
-    contacts = articular_contacts(model, **config.surfaces)
-    check_facing(contacts, model, motion)
-    return contacts
-
-
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
-    """Return what is contradictory or assumed about medial and lateral."""
+    """Return a note on contacts whose medial and lateral compartments are assumed."""
     split = {contact.name for contact in contacts if is_split(contact)}
     return tuple(
-        f"{model.path.name}, {contact.name}: {note}"
+        f"{model.path.name}, {contact.name}: expected the side of the leg in the names of bodies "
+        "and joints, which end with _r or _l, found none; medial and lateral are those of a right "
+        "knee: rename its bodies if the knee is a left one"
         for contact in model.contacts
-        if contact.name in split and (note := leg_side(model, contact.bed).note)
+        if contact.name in split and not leg_side(model, contact.bed).leg
     )
 
 
@@ -237,17 +220,13 @@ class WalkSettings(NamedTuple):
     files: ComakFiles
     #: Coordinates that contact need not move: locked, coupled, or stated as prescribed.
     prescribed: set[str]
-    #: Coordinates that the settings solve for, with locked ones.
-    solved: tuple[str, ...]
     #: Settings that are not carried out, or that contradict the model.
     notes: tuple[str, ...]
 
 
-def walk_settings(
-    file: MuscleWalkFile, model: OsimModel, recorded: ComakSettings | None = None
-) -> WalkSettings:
-    """Return the settings of a file or record as [comak] changes them, or the usual ones."""
-    walk, source, settings = file.walk, None, recorded
+def walk_settings(file: MuscleWalkFile, model: OsimModel) -> WalkSettings:
+    """Return the settings of a file as [comak] changes them, or the usual ones."""
+    walk, source, settings = file.walk, None, None
     stated = stated_files(walk, _FILES)
     if file.inverse_kinematics is not None:
         stated.setdefault("motion", Path(MOTION))  # which has yet to be found
@@ -266,13 +245,11 @@ def walk_settings(
         others = {*model.held_coordinates, *(file.comak.secondary or ())}
         primary = tuple(name for name in model.coordinate_paths if name not in others)
         settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
-    solved = (*settings.primary, *secondary_names(settings))
-    settings = _without_locked(settings, model)
-    if recorded is None or source is not None:  # A record has the actuators of the model.
-        settings = with_actuators(settings, model.reserves)
+    notes = lock_notes(model.locked_coordinates, (*settings.primary, *secondary_names(settings)))
+    settings = with_actuators(_without_locked(settings, model), model.reserves)
     listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
-    return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
+    return WalkSettings(settings, files, prescribed, notes + _notes(settings, source, model))
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
@@ -316,8 +293,9 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known)
-    notes += model.notes(free)
+    if source is not None:
+        check_coordinates("prescribed_coordinates", source.prescribed, known)
+    notes = model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
@@ -345,8 +323,8 @@ class WalkSetup:
     model: OsimModel
     settings: ComakSettings
     #: Multibody system along the motion.
-    plant: OpenSimPlant | RecordedPlant
-    #: Sentences on what the files leave out, and on keys without effect.
+    plant: OpenSimPlant
+    #: Sentences on what the files leave out.
     notes: tuple[str, ...] = ()
     #: Contacts of joint surfaces with beds of springs.
     springs: tuple[JointContact, ...] = ()
@@ -371,10 +349,8 @@ class WalkSetup:
         return () if balance is None else balance.flags
 
     def first_values(self) -> FloatArray:
-        """Return the first secondary coordinates (S,) [rad, m]: settled, or those of a record."""
+        """Return the first secondary coordinates (S,) [rad, m], settled if so stated."""
         plant = self.plant
-        if isinstance(plant, RecordedPlant):
-            return plant.start
         start = plant.motion.values[0, plant.motion.index(plant.secondary)]
         if not self.settings.settle or not plant.secondary:
             return start
@@ -392,12 +368,9 @@ def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
     """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
-    setup, prescribed = (
-        _recorded(file, model) if walk.replay else _from_opensim(file, model, folder)
-    )
+    setup, prescribed = _planted(file, model, folder)
     planted = time.perf_counter()
-    motion = setup.plant.motion
-    springs = () if setup.knee else facing_contacts(model, walk, motion)
+    springs = () if setup.knee else articular_contacts(model, **walk.surfaces)
     notes = (
         *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
         *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),
@@ -448,12 +421,6 @@ def _rigid_notes(
     )
 
 
-def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
-    """Return the SHA-256 of what a record has of a model: all but its articular contact."""
-    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _motion(
     file: MuscleWalkFile, model: OsimModel, path: Path, folder: Path | None
 ) -> tuple[MotionTable, MarkerMotion | None]:
@@ -466,14 +433,14 @@ def _motion(
     return markers.motion, markers
 
 
-def _from_opensim(
+def _planted(
     file: MuscleWalkFile, model: OsimModel, folder: Path | None
 ) -> tuple[WalkSetup, set[str]]:
-    """Return a walk by OpenSim without its contacts, and coordinates that contact need not move."""
+    """Return a walk without its contacts, and coordinates that contact need not move."""
     static = not model.contacts
     if not static:
         file.check_coordinates()
-    settings, files, prescribed, solved, notes = walk_settings(file, model)
+    settings, files, prescribed, notes = walk_settings(file, model)
     loads = files.external_loads
     for path, remedy in (
         (None if file.inverse_kinematics else files.motion,
@@ -491,14 +458,11 @@ def _from_opensim(
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
-    courses = {name: columns.in_si(name) for name in columns.columns}
-    notes += lock_notes(model.locked_coordinates, solved, courses)
     if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
     knee = _knee(file, model, system, motion) if static else None
     if knee is not None:
         motion = motion.between(knee.start, knee.stop)
-    notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
@@ -542,44 +506,3 @@ def _knee(
         name=file.walk.knee,
         cycle=None if start is None or stop is None else (start, stop),
     )
-
-
-def _recorded(file: MuscleWalkFile, model: OsimModel) -> tuple[WalkSetup, set[str]]:
-    """Return a recorded walk without its contacts, and coordinates that contact need not move."""
-    record = str(file.walk.replay)
-    if not model.contacts:
-        raise InputError(
-            f"walk.replay: expected a model with articular contact, found none in "
-            f"{model.path.name}; leave walk.replay out"
-        )
-    plant = RecordedPlant.load(data_file(record))
-    if set(plant.motion.names) != set(model.coordinate_paths):
-        raise InputError(
-            f"{record}: expected a record of {model.path.name}, found another model with the "
-            f"coordinates {', '.join(plant.motion.names)}; record a walk of this model"
-        )
-    for key, name in _TIMES.items():
-        stated, own = getattr(file.comak, key), getattr(plant.settings, name)
-        if stated is not None and stated != own:
-            raise InputError(
-                f"comak.{key}: expected {own} as in the record, found {stated}; a replay has the "
-                f"motion of {record}: leave the key out, or record another walk"
-            )
-    settings, _, prescribed, solved, notes = walk_settings(file, model, plant.settings)
-    notes += lock_notes(model.locked_coordinates, solved, {})
-    own, found = secondary_names(plant.settings), secondary_names(settings)
-    if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
-        raise InputError(
-            f"{record}: expected the coordinates of the record, primary "
-            f"{', '.join(plant.settings.primary)} and secondary {', '.join(own)}, found "
-            f"{', '.join(settings.primary)} and {', '.join(found)} in the settings"
-        )
-    ordered = sorted(settings.secondary, key=lambda s: own.index(s.name))
-    settings = replace(settings, secondary=tuple(ordered))
-    if plant.model not in ("", model_digest(file, model)):
-        notes += (
-            f"{model.path.name} is not the model of the record, or walk.single_wraps_slide "
-            "differs: bodies, muscles and ligaments are those of the record; record again for "
-            "those of the model",
-        )
-    return WalkSetup(model, settings, plant, notes), prescribed

@@ -12,7 +12,6 @@ from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import Knee, KneeLoads, knee_loads
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import lead_back
 from foundation.base.checks import FloatArray
@@ -68,7 +67,6 @@ def loads_of_knee(setup: WalkSetup, result: ComakResult) -> KneeLoads | None:
     """Return the loads of the knee of a walk; None for a model with articular contact."""
     if setup.knee is None:
         return None
-    assert isinstance(setup.plant, OpenSimPlant)
     return knee_loads(setup.model, setup.knee.joint, setup.plant, result)
 
 
@@ -230,7 +228,6 @@ class MuscleWalkSummary(FrameSummary):
     """`walk.json` of an OpenSim model: convergence, and peaks of contact, muscles, ligaments."""
 
     surrogates: dict[str, str]
-    replay: str | None
     frames: int
     converged: int
     iterations_mean: float
@@ -262,7 +259,6 @@ def summarise(
         name=file.walk.name,
         model=file.walk.model,
         surrogates=file.walk.surrogates,
-        replay=file.walk.replay,
         frames=len(result.time),
         converged=int(result.converged.sum()),
         iterations_mean=float(result.iterations.mean()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,16 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, RecordedPlant
+from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.opensim_system import opensim
 from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.recorded_plant import record_plant
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
-from pipeline.files import replacing, write_text
+from pipeline.files import write_text
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line
@@ -50,12 +48,7 @@ from pipeline.studies.muscle_walks.frames import (
     write_tables,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.setup import (
-    WalkSetup,
-    is_split,
-    model_digest,
-    prepare_walk,
-)
+from pipeline.studies.muscle_walks.setup import WalkSetup, is_split, prepare_walk
 from pipeline.studies.muscle_walks.summary import (
     WAVEFORMS,
     MuscleWalkSummary,
@@ -303,12 +296,11 @@ def _tibiofemoral(setup: WalkSetup) -> str:
 def _prepare(file: MuscleWalkFile, job: Job) -> tuple[MuscleWalkFile, WalkSetup | None]:
     """Return a walk, checked, without a setup if markers have yet to be followed."""
     check_implant_forces(file)
-    if file.inverse_kinematics is not None and file.walk.replay is None:
+    del job
+    if file.inverse_kinematics is not None:
         opensim()  # Without OpenSim, the files of an earlier walk stay.
         return file, None
-    setup, ignored = prepare_walk(file), _without_effect(file)
-    job.note(*ignored)
-    return file, replace(setup, notes=(*setup.notes, *ignored))
+    return file, prepare_walk(file)
 
 
 def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outcome:
@@ -331,20 +323,12 @@ def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outc
     knee, refused_waves = loads_of_knee(setup, result), tuple[str, ...]()
     if knee is not None and setup.knee is not None:
         refused_waves = write_waveforms(folder, setup.knee, knee)
-    elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
-        digest = model_digest(file, setup.model)
-        recorded = record_plant(setup.plant, result, start, setup.settings, digest)
-        with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
-            recorded.save(stream)
     measured: MeasuredWalk | None = None
     failure: Exception | None = None
     try:
         measured = measured_walk(file, setup, result, knee)
     except InputError as error:
-        record = folder / "plant.npz"
-        told = f'; walk.replay = "{record}" simulates the walk in less time'
-        again = told if record.is_file() else ""
-        failure = InputError(f"{error}; the walk without measured forces is in {folder}{again}")
+        failure = InputError(f"{error}; the walk without measured forces is in {folder}")
     job.note(*(measured.warnings if measured else ()))
     times = setup.seconds | times | {"all": job.seconds}
     summary = summarise(file, setup, result, tensions, measured, times, knee)
@@ -362,23 +346,6 @@ def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outc
     )
 
 
-def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
-    """Return a note on the keys that a replay leaves out."""
-    if file.walk.replay is None:
-        return ()
-    stated = {
-        "walk.motion": file.walk.motion,
-        "walk.external_loads": file.walk.external_loads,
-        "inverse_kinematics": file.inverse_kinematics,
-        "comak.settle": file.comak.settle,
-    }
-    names = [name for name, value in stated.items() if value is not None]
-    if not names:
-        return ()
-    what = "a replay has the motion and the first values of the record"
-    return (f"walk.replay: {what}; ignored: {', '.join(names)}",)
-
-
 MUSCLE_WALK = Study(
     JobKind("walk", "walk"),
     MuscleWalkFile,
@@ -386,6 +353,6 @@ MUSCLE_WALK = Study(
     "walk.html",
     _prepare,
     _carry_out,
-    files=("model.osim", "plant.npz", IMPLANT_TABLE, WAVEFORMS, *FILES),
+    files=("model.osim", IMPLANT_TABLE, WAVEFORMS, *FILES),
     template="muscle_walk.html",
 )

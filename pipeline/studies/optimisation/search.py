@@ -1,48 +1,231 @@
-"""The search for the Pareto front: problem, first designs, NSGA-II, refinement, chosen designs.
+"""The search for the Pareto front of designs: keys, evaluated designs, NSGA-II, chosen designs.
 
 NSGA-II (Deb et al. 2002, IEEE Trans Evol Comput 6:182-197, by pymoo) is repeated from its beginning
 where it continues an interrupted search: no design is evaluated again whose outcome is stored.
-
-NSGA-II ends near the front, not on it. From a design with objectives f0, the refinement minimises
-the largest of (f - f0) / range (achievement scalarisation, Wierzbicki 1980) by SLSQP, as the least
-upper bound of them all. Slopes are finite differences over whole gait cycles: outputs of the
-surrogate are smooth in the parameters, and a step of 0.25 % of a range is far above their rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import NonlinearConstraint, minimize
+from pydantic import AfterValidator, Field, model_validator
+from tqdm import tqdm
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.reading import dump_config
-from pipeline.config.schema import Config
-from pipeline.design_space.errors import error_of
-from pipeline.design_space.sampling import STATED, base_values, infeasible
-from pipeline.design_space.taken_design import TrainedDesigns
+from pipeline.config.schema import Config, ExecutionConfig
+from pipeline.config.schema_base import Finite, Section, name_field, near
+from pipeline.design_space.designs import (
+    STATED,
+    TrainedDesigns,
+    base_values,
+    feasible_designs,
+    infeasible,
+)
+from pipeline.design_space.errors import ERRORS, doubts, error_of, expected_errors
 from pipeline.errors import StageError
 from pipeline.execution import Execution
 from pipeline.files import write_text
 from pipeline.progress import bar
+from pipeline.simulation import OUTPUTS, Output
+from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import OK
-from pipeline.studies.optimisation.designs import INFEASIBLE, Designs, outcome
-from pipeline.studies.optimisation.schema import (
-    DESIGN_OUTPUTS,
-    EXPECTED,
-    OptimisationConfig,
-    OptimisationFile,
-    doubts_of,
-)
-from pipeline.studies.study import DesignTask, opened
-from surrogates.sampling.designs import unit_design
+from pipeline.studies.factors import DESIGN
+from pipeline.studies.schema import REPLACED, ReplacedKeys
+from pipeline.studies.study import NOT_FEASIBLE, DesignTask, opened, run_rows
 from surrogates.sampling.parameters import Parameters
+
+#: Peak pressure of the worse compartment.
+PEAK_PRESSURE = "peak_pressure_MPa"
+#: Outputs of a design, by their columns.
+DESIGN_OUTPUTS: dict[str, Output] = {PEAK_PRESSURE: Output("peak pressure", "MPa"), **OUTPUTS}
+#: Beginning of the columns of expected errors.
+EXPECTED = "expected_"
+
+
+def check_output(name: str) -> str:
+    """Return the name of an output; an InputError for an unknown name lists the outputs."""
+    if name not in DESIGN_OUTPUTS:
+        raise InputError(f"expected one of {', '.join(DESIGN_OUTPUTS)}{near(name, DESIGN_OUTPUTS)}")
+    return name
+
+
+OutputName = Annotated[str, AfterValidator(check_output)]
+
+
+def doubts_of(outputs: Iterable[str], expected: Mapping[Any, float]) -> list[str]:
+    """Return which errors expected of outputs exceed the accepted ones, in words."""
+    told = {error_of(name) for name in outputs}
+    return doubts({name: error for name, error in expected.items() if name in told})
+
+
+class Bound(NamedTuple):
+    """An end of a limit: the largest value of an output if `sign` is 1, the least one if -1."""
+
+    output: str
+    value: float
+    sign: float
+
+
+class ObjectiveConfig(Section):
+    """An objective: an output of the gait cycle that is to be small, or large."""
+
+    output: OutputName = Field(
+        description="output of the gait cycle, or peak_pressure_MPa (the larger compartment's)"
+    )
+    goal: Literal["least", "largest"] = Field(
+        "least", description="whether a small or a large output is wanted"
+    )
+
+    @property
+    def sign(self) -> float:
+        """Factor that makes the objective one to be minimised [1]."""
+        return 1.0 if self.goal == "least" else -1.0
+
+
+class LimitConfig(Section):
+    """A limit: an output of the gait cycle that every design of the front keeps within bounds."""
+
+    output: OutputName = Field(description="output, as of an objective")
+    at_most: Finite | None = Field(None, description="largest value, in the unit of the output")
+    at_least: Finite | None = Field(None, description="least value, in the unit of the output")
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.at_most is None and self.at_least is None:
+            raise InputError(f"{self.output}: expected at_most or at_least, found neither")
+        if (
+            self.at_most is not None
+            and self.at_least is not None
+            and not self.at_least < self.at_most
+        ):
+            raise InputError(
+                f"{self.output}: expected at_least < at_most, found {self.at_least:g} and "
+                f"{self.at_most:g}"
+            )
+        return self
+
+
+class OptimisationConfig(ExecutionConfig):
+    """Search of the designs of a run over designs by a genetic algorithm (NSGA-II)."""
+
+    name: str = name_field("optimisation", "search")
+    run: str = Field(
+        "runs/implant_designs",
+        description="directory of a run over designs; relative to the working directory",
+    )
+    seed: int = Field(1, ge=0, description="seed of the search")
+    population: int = Field(64, ge=4, le=10_000, description="number of designs of a generation")
+    generations: int = Field(30, ge=1, le=10_000, description="number of generations")
+    chosen: int = Field(
+        5,
+        ge=1,
+        le=100,
+        description="number of designs, spread over the front, that are verified; the base design "
+        "and the design that improves most on it in all objectives come on top",
+    )
+    verify: bool = Field(
+        True, description="simulate the chosen designs again with the original model of the run"
+    )
+    objective: tuple[ObjectiveConfig, ...] = Field(
+        min_length=1, max_length=6, description="[[optimisation.objective]]: what is to be improved"
+    )
+    limit: tuple[LimitConfig, ...] = Field(
+        (), description="[[optimisation.limit]]: limits that the designs of the front keep"
+    )
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """The ends of all limits."""
+        ends = ((each.output, each.at_most, each.at_least) for each in self.limit)
+        return [
+            Bound(output, value, sign)
+            for output, *values in ends
+            for value, sign in zip(values, (1.0, -1.0), strict=True)
+            if value is not None
+        ]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Outputs of objectives and limits, each once."""
+        names = [each.output for each in self.objective] + [each.output for each in self.limit]
+        return tuple(dict.fromkeys(names))
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        names = [each.output for each in self.objective]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"objective: expected each once, found {', '.join(twice)} again")
+        return self
+
+
+class OptimisationFile(Section):
+    """Search of the designs of a run over designs."""
+
+    optimisation: OptimisationConfig
+    simulation: ReplacedKeys = Field(default_factory=dict, description=REPLACED)
+
+
+#: Status of what is no design of the run, beside "ok" and "failed".
+INFEASIBLE = "infeasible"
+#: Parts of the designs of a generation for each worker, so that all workers end at about the same
+#: time.
+_PARTS_EACH = 4
+
+
+def outcomes(task: DesignTask, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return designs, a row each with its parameters, with status, outputs and expected errors."""
+    found = run_rows(task, rows.add_prefix(DESIGN))
+    found = found[["status", "reason", "flagged_instants", *OUTPUTS]]
+    peaks = found[[f"{part}_peak_pressure_MPa" for part in COMPARTMENTS]]
+    forbidden = found["reason"].str.startswith(NOT_FEASIBLE)
+    found = found.assign(
+        status=found["status"].mask(forbidden, INFEASIBLE),
+        reason=found["reason"].str.removeprefix(NOT_FEASIBLE),
+        **{PEAK_PRESSURE: peaks.max(axis=1, skipna=False)},
+    )
+    knee, each = opened(task)[0].knee, rows.to_dict("records")
+    values = [{str(name): value for name, value in row.items()} for row in each]
+    by_surrogate = task.model == "surrogate"
+    errors = [expected_errors(knee, row) if by_surrogate else {} for row in values]
+    expected = pd.DataFrame(errors, index=rows.index, columns=pd.Index(ERRORS), dtype=float)
+    return pd.concat([rows, found, expected.add_prefix(EXPECTED)], axis=1)
+
+
+class Designs:
+    """Designs with their outcomes, each evaluated once and stored in a folder."""
+
+    def __init__(self, task: DesignTask, folder: Path, execution: Execution) -> None:
+        self.names = list(opened(task)[0].knee.parameters.names)
+        self._execution = execution
+        evaluation = Evaluation(outcomes, (task,), f"{task.source} {task.model}")
+        self._store = SampleStore(folder / SAMPLES, evaluation)
+        self._parts: list[pd.DataFrame] = []
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All designs: numbers, parameters and outcomes."""
+        table = pd.concat(self._parts).drop_duplicates(self.names, ignore_index=True)
+        return table.assign(design=np.arange(len(table)))
+
+    def evaluate(self, designs: FloatArray, generation: int, shown: tqdm[Any]) -> pd.DataFrame:
+        """Return designs (N, P) [any unit] with their outcomes."""
+        rows = pd.DataFrame(designs, columns=pd.Index(self.names))
+        missing = self._store.missing(rows.drop_duplicates())
+        shown.update(len(rows) - len(missing))
+        size = -(-len(missing) // (_PARTS_EACH * self._execution.workers))
+        self._store.evaluate(missing, max(size, 1), self._execution, shown)
+        found = self._store.with_results(rows)
+        self._parts.append(found.assign(generation=generation))
+        return found
+
 
 #: Least weight of an objective in a reference direction [1]: of equal designs, the better one.
 _LEAST_WEIGHT = 1e-4
@@ -119,10 +302,6 @@ class DesignProblem:
         return np.asarray((self.violations(designs) == 0.0).all(axis=1))
 
 
-#: Most designs that are drawn for each feasible one.
-_MOST_DRAWN = 50
-
-
 @dataclass(frozen=True, eq=False)
 class SearchSetup:
     """Task, objectives and first designs (N, P) [any unit] of a search."""
@@ -142,7 +321,8 @@ class SearchSetup:
         run, _ = opened(task)
         config, parameters = run.config, run.knee.parameters
         base, reason = base_design(config, parameters)
-        first = first_designs(config, parameters, base, settings.population, settings.seed)
+        count, rng = settings.population - len(base), np.random.default_rng(settings.seed)
+        first = np.concatenate([base, feasible_designs(config, count, rng)[0]])
         return cls(task, DesignProblem(settings, parameters), first, reason)
 
     @property
@@ -156,37 +336,15 @@ class SearchSetup:
         return 0 if walks else None
 
 
-def first_designs(
-    config: Config, parameters: Parameters, base: FloatArray | None, count: int, seed: int
-) -> FloatArray:
-    """Return the base design (P,), if given, and feasible draws, (count, P) [any unit]."""
-    found = [] if base is None else [base]
-    rng = np.random.default_rng(seed)
-    tried = 0
-    while len(found) < count:
-        if tried >= _MOST_DRAWN * count:
-            raise StageError(
-                f"[design_space]: {len(found)} of {tried} designs are feasible; change the ranges "
-                "or the constraints"
-            )
-        # A Sobol sequence is even in blocks of a power of two.
-        size = max(tried, 2 ** int(np.ceil(np.log2(count))))
-        for values in parameters.from_unit(unit_design("sobol", size, len(parameters), rng)):
-            tried += 1
-            if len(found) < count and not infeasible(config, parameters.named(values)):
-                found.append(values)
-    return np.array(found)
-
-
-def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray | None, str]:
-    """Return the values (P,) [any unit] of the base configuration, or None and the reason."""
-    base = base_values(config)
+def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray, str]:
+    """Return the base configuration (1, P) [any unit], or no row (0, P) and the reason."""
+    base, none = base_values(config), np.empty((0, len(parameters)))
     for name, each in base.items():
         if each.origin != STATED:
-            return None, f"{name}: {each.origin}"
+            return none, f"{name}: {each.origin}"
     if reason := infeasible(config, {name: each.value for name, each in base.items()}):
-        return None, f"the base configuration is infeasible: {reason}"
-    return np.array([base[name].value for name in parameters.names]), ""
+        return none, f"the base configuration is infeasible: {reason}"
+    return np.array([[base[name].value for name in parameters.names]]), ""
 
 
 def require_pymoo() -> None:
@@ -233,119 +391,6 @@ def search(problem: DesignProblem, evaluated: Designs, first: FloatArray) -> Non
             static = StaticProblem(box, F=values, G=problem.violations(table))
             Evaluator().eval(static, asked)
             algorithm.tell(infills=asked)
-
-
-#: Step of the finite differences in scaled parameters, of [-1, 1] [1].
-_STEP = 5e-3
-#: Most iterations of SLSQP.
-_ITERATIONS = 8
-#: Scaled objectives and limits of a design that is infeasible or has no gait cycle [1]: the line
-#: search of SLSQP turns back.
-_NOWHERE = 1e3
-
-
-def refined(
-    task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Return a design (P,) better in all objectives, of ranges `span` (M,) [any unit], if any."""
-    way = _Way(task, problem, span, start)
-    begin = problem.parameters.scaled(start)
-    count, bounds = len(begin), [(-1.0, 1.0)] * len(begin)
-    # The last variable is t, the upper bound of the scaled changes of the objectives.
-    at, upward = np.zeros(count + 1), np.zeros(count + 1)
-    at[:-1], upward[-1] = begin, 1.0
-
-    def bound(x: Any) -> Any:
-        return float(x[-1]), upward
-
-    constraint = NonlinearConstraint(
-        lambda x: way.slack(x[:-1]) + way.eased * x[-1],
-        0.0,
-        np.inf,
-        jac=lambda x: np.column_stack([way.slopes(x[:-1]), way.eased]),
-    )
-    minimize(
-        bound,
-        at,
-        jac=True,
-        method="SLSQP",
-        bounds=[*bounds, (-1.0, 1.0)],
-        constraints=constraint,
-        options={"maxiter": _ITERATIONS},
-    )
-    return way.best
-
-
-class _Way:
-    """Designs on the way from a start, each evaluated once.
-
-    Constraints are how far scaled objectives are below those of the start, and limits below their
-    bounds; t `eased` those of the objectives alone.
-    """
-
-    def __init__(
-        self, task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
-    ) -> None:
-        self._task, self._problem, self._span = task, problem, span
-        self._known: dict[bytes, FloatArray] = {}
-        self._least = 0.0
-        self.best = start
-        row = pd.DataFrame([outcome(task, problem.parameters.named(start))])
-        self._origin = problem.objectives(row)[0]
-        limits = len(problem.margins(row)[0])
-        self.eased = np.append(np.ones(len(span)), np.zeros(limits))
-
-    def slack(self, z: FloatArray) -> FloatArray:
-        """Return the constraints (M + limits,) [1], >= 0 if kept, at scaled z (P,) [1]."""
-        key = np.asarray(z).tobytes()
-        if key not in self._known:
-            self._known[key] = self._evaluated(np.clip(z, -1.0, 1.0))
-        return self._known[key]
-
-    def slopes(self, z: FloatArray) -> FloatArray:
-        """Return the derivatives (M + limits, P) of the constraints by scaled parameters [1]."""
-        steps = np.where(z > 0.0, -_STEP, _STEP)
-        ends = [
-            self.slack(z + step * unit) for step, unit in zip(steps, np.eye(len(z)), strict=True)
-        ]
-        return np.column_stack(
-            [(end - self.slack(z)) / step for end, step in zip(ends, steps, strict=True)]
-        )
-
-    def _evaluated(self, z: FloatArray) -> FloatArray:
-        parameters = self._problem.parameters
-        values = parameters.from_unit(0.5 * (z + 1.0))
-        found = outcome(self._task, parameters.named(values))
-        if found["status"] != OK:
-            return np.full(len(self.eased), -_NOWHERE)
-        row = pd.DataFrame([found])
-        gains = (self._origin - self._problem.objectives(row)[0]) / self._span
-        margins = self._problem.margins(row)[0]
-        if gains.min() > self._least and (margins >= 0.0).all():
-            self._least, self.best = float(gains.min()), values
-        return np.append(gains, margins)
-
-
-def refine_front(setup: SearchSetup, evaluated: Designs, execution: Execution) -> dict[str, float]:
-    """Add designs that dominate those of the front that would be chosen; return counts."""
-    problem, designs = setup.problem, evaluated.table
-    front = front_of(problem, designs)
-    picks = picked(problem, designs, front, setup.base_of(designs))
-    numbers = [pick.design for pick in picks if pick.design in front.places]
-    starts = designs.loc[numbers, evaluated.names].to_numpy(dtype=np.float64)
-    found, gain = starts.copy(), 0.0
-    with bar(len(starts), "design", "refinement") as shown:
-        jobs = [(start,) for start in starts]
-        for k, better in execution.results(refined, jobs, setup.task, problem, front.span):
-            found[k] = better
-            shown.update()
-        moved = np.flatnonzero((found != starts).any(axis=1))
-        if len(moved):
-            after = evaluated.evaluate(found[moved], problem.settings.generations, shown)
-            before = designs.loc[[numbers[k] for k in moved]]
-            gains = (problem.objectives(before) - problem.objectives(after)) / front.span
-            gain = float(gains.min(axis=1).max())
-    return {"designs": len(starts), "improved": len(moved), "largest_gain": gain}
 
 
 #: Names of the base design and of the one that improves most on it.
@@ -434,7 +479,7 @@ def picked(
 def front_table(
     setup: SearchSetup, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
 ) -> pd.DataFrame:
-    """Return the designs of the front with parameters, outcomes, expected errors and doubts."""
+    """Return the designs of the front with parameters, outcomes and expected errors."""
     table = designs.loc[front.places].reset_index(drop=True).drop(columns=["status", "reason"])
     # A run without unseen designs knows no expected errors.
     table = table.dropna(axis=1, how="all")
@@ -442,10 +487,7 @@ def front_table(
     leading = ["design", "generation", *setup.problem.parameters.names]
     table = table[[*leading, *table.columns.drop(leading)]]
     table.insert(0, "name", [names.get(number, "") for number in table["design"]])
-    errors = table.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
-    outputs = setup.problem.settings.outputs
-    rows = errors.to_dict("records") if len(errors.columns) else [{}] * len(table)
-    return table.assign(doubts=["; ".join(doubts_of(outputs, row)) for row in rows])
+    return table
 
 
 def write_designs(

@@ -231,8 +231,7 @@ def test_groups_are_the_beginnings_of_names():
     }  # fmt: skip
     named = groups_of(BUNDLES, ("ACL", "P", "MCL", "L"))
     assert named["P"].tolist() == [1]
-    with pytest.raises(InputError, match="found none of LCL1"):
-        groups_of(BUNDLES, ("ACL", "PCL", "MCL"))
+    assert groups_of(BUNDLES, ("P", "MCL")).keys() == {"P", "MCL", "ACL", "LCL"}
     with pytest.raises(InputError, match="found POL"):
         groups_of(BUNDLES, ("ACL", "PCL", "MCL", "LCL", "POL"))
 
@@ -269,5 +268,5 @@ def test_other_rests_differ_by_more_than_a_tenth(laxity, monkeypatch):
     assert len(held.other_rests(states)) == 0
     for away, count in ((0.5e-4, 0), (2e-4, 2)):
         rest = states.poses[0] + away * np.eye(6)[ANTERIOR]
-        monkeypatch.setattr(LaxityKnee, "_rest", lambda *_, rest=rest: rest)
+        monkeypatch.setattr(LaxityKnee, "rest", lambda *_, rest=rest: rest)
         assert len(held.other_rests(states)) == count

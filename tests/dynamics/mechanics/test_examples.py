@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_ivp
 from some_slow import some_slow
 
 from foundation.base.pose import Pose
@@ -31,18 +30,6 @@ def results_of(name):
 )
 def test_every_example_runs_and_returns_finite_numbers(name):
     assert np.isfinite(list(results_of(name).values())).all()
-
-
-@pytest.mark.slow
-def test_two_legs_on_a_pelvis():
-    results = results_of("two_legs_on_a_pelvis")
-    found, alone = example("two_legs_on_a_pelvis")["simulate"]()
-    # The swing leg turns the ankle by its force at the hip, which the stance leg carries.
-    hip, pull = found.joints[:, 3], -found.base_forces[:, 1]
-    moment = hip[:, 0] * pull[:, 1] - hip[:, 1] * pull[:, 0]
-    assert_allclose(found.torques[:, 0], alone.torques[:, 0] - moment, rtol=0.0, atol=1e-8)
-    assert results["ankle"] > 1.2 * results["bare"]
-    assert max(results["momentum"], results["angular"]) < 1e-10
 
 
 def test_the_cuffs_alone_carry_the_orthosis():
@@ -107,29 +94,8 @@ def test_leg_muscles_balance_the_whole_leg():
 def test_friction_stops_the_body_of_the_oblique_impact():
     module = example("oblique_impact")
     motion = module["impact"]()
-    assert_allclose(motion.velocity[-1], 0.0, rtol=0.0, atol=0.05)
-    limit = module["FRICTION"] * motion.normal
-    assert (np.abs(motion.friction) <= limit * (1.0 + 1e-9) + 1e-9).all()
-    impulse = module["MASS"] * (motion.velocity[:, 0] - module["VELOCITY"][0])
-    assert_allclose(np.cumsum(motion.friction) * module["STEP"], impulse[1:], atol=1e-6)
-
-
-@pytest.mark.slow
-def test_two_bodies_at_wall():
-    module, found = example("two_bodies_at_wall"), results_of("two_bodies_at_wall")
-    between = module["STIFFNESS"]
-    for ratio in module["RATIOS"]:
-        wall = ratio * between
-
-        def slope(_, s, wall=wall):
-            first, second = between * max(s[0] - s[1], 0.0), wall * max(s[1], 0.0)
-            return [s[2], s[3], -first, first - second]
-
-        fine = solve_ivp(
-            slope, (0.0, 0.12), [0.0, 0.0, 1.0, 1.0], rtol=1e-9, atol=1e-12, max_step=1e-4
-        )
-        ends = [found[f"first {ratio:g}"], found[f"second {ratio:g}"]]
-        assert_allclose(ends, fine.y[2:, -1], rtol=0.0, atol=0.03)
-        assert_allclose(np.sum(np.square(ends)), 2.0, rtol=0.03)
-    spread = [found[f"second {ratio:g}"] for ratio in module["RATIOS"]]
-    assert max(spread) - min(spread) > 0.3
+    assert_allclose(motion.velocity[-1], 0.0, rtol=0.0, atol=1e-3)
+    tangential, normal = motion.forces[:, 0].T
+    assert (np.abs(tangential) <= module["FRICTION"] * normal * (1.0 + 1e-9) + 1e-9).all()
+    impulse = module["MASS"] * (motion.velocity[-1, 1] - module["VELOCITY"][0])
+    assert_allclose(np.trapezoid(tangential, motion.time), impulse, rtol=1e-3)

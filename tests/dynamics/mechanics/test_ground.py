@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from some_slow import first_of
 
-from dynamics.mechanics.chain_parts import GROUND, Chain, ChainSegment, FreeBase, PinClosure
+from dynamics.mechanics.chain_parts import Chain, ChainSegment, FreeBase
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.ground import (
     HEEL_FRACTION,
@@ -51,12 +51,12 @@ def test_contact_never_creates_energy():
         forces, relaxing = SOIL.contact_forces(gap, rate, deflection, gap < 0.0)
         assert (np.abs(forces[:, 0]) <= 0.6 * forces[:, 1] * (1.0 + 1e-12)).all()
         lost = SOIL.dissipation(gap, rate, forces, relaxing)
-        assert min(lost) >= -1e-12
+        assert lost >= -1e-12
         step = 1e-7
         ahead = SOIL.stored_energy(gap + step * rate[:, 1], deflection + step * relaxing)
         behind = SOIL.stored_energy(gap - step * rate[:, 1], deflection - step * relaxing)
         stored = (ahead - behind) / (2.0 * step)
-        assert_allclose(stored + sum(lost), -(forces * rate).sum(), rtol=1e-6, atol=1e-4)
+        assert_allclose(stored + lost, -(forces * rate).sum(), rtol=1e-6, atol=1e-4)
 
 
 def test_forces_of_points_by_hand():
@@ -104,10 +104,8 @@ def test_total_energy_never_rises_and_ground_only_pushes(name):
     scale = result.energy[0]
     assert_allclose(result.energy + result.loss, scale, rtol=0.0, atol=1e-8 * abs(scale))
     assert np.diff(result.energy).max() <= 1e-9 * abs(scale)
-    for loss in (result.joint_loss, result.normal_loss, result.tangential_loss):
-        assert np.diff(loss).min() >= -1e-9 * abs(scale)
-    assert result.normal_loss[-1] > 1.0
-    assert result.tangential_loss[-1] > 0.1
+    assert np.diff(result.loss).min() >= -1e-9 * abs(scale)
+    assert result.loss[-1] > 1.0
     tangential, normal = result.forces[..., 0], result.forces[..., 1]
     limit = 0.5 if name == "reversing" else 0.8
     assert normal.min() >= 0.0
@@ -117,7 +115,8 @@ def test_total_energy_never_rises_and_ground_only_pushes(name):
 def test_reaction_is_the_change_of_momentum():
     result, leg = soft("locked"), heel_strike().leg
     motion = zip(result.position[::20], result.velocity[::20], strict=True)
-    momentum = np.array([leg.evaluate(0.0, q, v).momentum for q, v in motion])
+    # Conjugate to x and y of the hip is the momentum of the whole.
+    momentum = np.array([(leg.terms(0.0, q, v)[0] @ v)[-2:] for q, v in motion])
     force = result.reaction - [0.0, result.weight]
     impulse = np.trapezoid(force, result.time, axis=0)
     assert_allclose(impulse, momentum[-1] - momentum[0], rtol=0.0, atol=0.1)
@@ -189,20 +188,6 @@ def test_flat_foot_lands_on_both_points():
         foot, under(-0.1, 0.1), still, [0.0, 3.0, -1.0], restitution=0.0, friction=0.1
     )
     assert_allclose(slid.velocity, [0.0, 2.9, 0.0], rtol=1e-10, atol=1e-10)
-
-
-def test_an_impact_of_a_closed_structure_keeps_its_pins():
-    """A loose rod pinned to the ground is struck like a rod that hangs there."""
-    rod = ChainSegment("rod", [0.6, -0.8], 2.0, 0.1, [0.3, -0.4])
-    tip = [ContactPoint("tip", ("a", "rod"), [0.6, -0.8])]
-    pin = PinClosure("pin", GROUND, [0.0, 0.8], ("a", "rod"), [0.0, 0.0])
-    loose = Assembly((Chain("a", (rod,), FreeBase()),), closures=(pin,))
-    hung = Assembly((Chain("a", (rod,), [0.0, 0.8]),))
-    law = {"restitution": 0.4, "friction": 0.2}
-    found = newton_impact(loose, tip, [0.0, 0.0, 0.8], [-1.5, 0.0, 0.0], **law)
-    other = newton_impact(hung, tip, [0.0], [-1.5], **law)
-    assert_allclose(found.velocity, [*other.velocity, 0.0, 0.0], rtol=0.0, atol=1e-12)
-    assert_allclose(found.impulse, other.impulse, rtol=1e-10)
 
 
 # ---- over time, by Moreau's scheme of the oracles ----

@@ -8,13 +8,12 @@ import pytest
 
 from dynamics.mechanics import ground, planar_knee, unilateral
 from dynamics.mechanics.chain_parts import (
-    GROUND,
     Attachment,
     Chain,
     ChainSegment,
     FreeBase,
+    Joint,
     PrescribedMotion,
-    SlidingJoint,
     ViscoelasticLink,
 )
 from dynamics.mechanics.chains import Assembly, simulate_chains
@@ -47,58 +46,36 @@ run = partial(
 motion = partial(PrescribedMotion, time=TIME, values=TIME[:, None])
 
 
-def to(name, part="thigh", **options):
-    return Attachment(name, part, [0.0, 0.0], **options)
+def to(name):
+    return Attachment(name, "thigh", [0.0, 0.0])
 
 
-def swinging(base=(0.0, 0.0), **options):
-    hung = Assembly((Chain("arm", (THIGH,), base, **options),))
+def swinging(**options):
+    hung = Assembly((Chain("arm", (THIGH,), **options),))
     return simulate_chains(hung, [0.0, 1.5], [0.0], [0.0])
 
 
 CHAINS = [
     (segment, {"inertia": 0.0, "centre": [0.0, 0.0]}, r"inertia: expected > 0 kg m² about"),
     (chain, {"segments": ()}, r"chain leg: segments: expected at least one, .* found none"),
-    (chain, {"segments": (THIGH, THIGH)}, r"unique names, found thigh, thigh"),
-    (chain, {"name": ""}, r"chain: name: expected a name, found ''"),
-    (chain, {"joints": (SlidingJoint(),)}, r"chain leg: joints: expected 2, found 1"),
+    (chain, {"joints": (Joint(),)}, r"chain leg: joints: expected 2, found 1"),
     (chain, {"angles": table(3)}, r"angles: expected 2 columns, found 3"),
-    (chain, {"base": table(3)}, r"base: expected 2 columns, found 3"),
-    (chain, {"angles": table(2), "drive": len}, r"drive: expected none with prescribed angles"),
-    (chain, {"segments": (THIGH,), "base": FreeBase(), "joints": (SlidingJoint(),)},
-     r"leg: joints: expected a pin"),
-    (chain, {"segments": (replace(THIGH, inertia=0.0),), "base": FreeBase()},
-     r"leg: segments: expected a first segment of inertia > 0"),
-    (chain, {"base": to("arm", relative=True)}, r"expected prescribed angles with a relative att"),
-    (link, {"rest_length": 0.1, "kind": "bushing"}, r"rest_length: .* <= 0 m, found 0.1"),
-    (link, {"kind": "bushing", "pull_only": True}, r"pull_only: expected the kind 'line'"),
+    (chain, {"base": FreeBase(), "joints": (Joint(axis=0.0), Joint())}, r"leg: base: .* slide"),
     (link, {"kind": "cable"}, r"link cuff: kind: expected one of .* found 'cable'"),
-    (link, {"second": ("leg", "thigh")}, r"link cuff: second: expected a segment other than"),
-    (link, {"first": GROUND, "second": GROUND}, r"second: expected a segment other than"),
-    (assembly, {"chains": ()}, r"chains: expected at least one, .* found none"),
     (assembly, {"chains": (LEG, LEG)}, r"chains: expected .* unique names, found leg, leg"),
-    (assembly, {"chains": (Chain("leg.a", (THIGH,)), chain(segments=(segment(name="a.thigh"),)))},
-     r"chain.segment: expected unique names"),
-    (assembly, {"links": (link(), link())}, r"links: expected unique names, found cuff, cuff"),
-    (assembly, {"links": (link(first=("hip", "s")),)}, r"link cuff: chain: .* found 'hip'"),
-    (assembly, {"links": (link(first=("leg", "s")),)}, r"cuff: segment of leg: .* found 's'"),
+    (assembly, {"links": (link(), link())}, r"closures: expected unique names, found cuff, cuff"),
+    (assembly, {"links": (link(first=("hip", "s")),)}, r"link cuff: segment: .* found 'hip.s'"),
     (assembly, {"chains": (Chain("c", (THIGH,), to("d")),)},
-     r"chain c: base: chain: expected one of \['c'\], found 'd'"),
-    (assembly, {"chains": (ARM, Chain("d", (THIGH,), to("arm", "x")))},
-     r"chain d: base: segment of arm: expected one of \['thigh'\], found 'x'"),
+     r"chain c: base: segment: expected one of \['c.thigh'\], found 'd.thigh'"),
     (assembly, {"chains": tuple(Chain(a, (THIGH,), to(b)) for a, b in ("cd", "dc"))},
-     r"chains c, d: expected bases .* found a ring of attachments"),
+     r"chain c: base: expected a segment of an earlier chain"),
     (assembly, {"chains": (ARM, Chain("d", (THIGH,), to("arm"), angles=table(1)))},
-     r"chain d: base: expected a relative Attachment of prescribed angles on a free segment"),
+     r"chain d: base: .* which is prescribed if d is"),
     (run, {"position": [0.0, 0.0]}, r"position: expected shape \(1\), found \(2,\)"),
     (run, {"times": [0.0, 1.0, 1.0]}, r"times: expected at least two increasing"),
-    (run, {"times": [0.0, 1.2]}, r"time: expected 0 to 1 s, which the table covers, found 1"),
-    (run, {"times": [-0.1, 0.5]}, r"time: expected 0 to 1 s.*, found -0.1"),
-    (run, {"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
-    (swinging, {"base": table(2)}, r"time: expected 0 to 1 s"),
+    (run, {"times": [0.0, 1.2]}, r"time: expected >= .* s and <= 1 s, found 1"),
     (swinging, {"drive": lambda t, a, r: 1.0}, r"chain arm: drive: expected shape \(1\)"),
-    (motion, {"time": TIME[::-1]}, r"motion: time: .* found 0.9 s in row 1 after 1 s"),
-    (motion, {"time": TIME[:5]}, r"motion: time: expected at least 6 rows, found 5"),
+    (motion, {"time": TIME[::-1]}, r"motion: time: expected at least 6 increasing instants"),
     (motion, {"values": TIME}, r"motion: values: expected shape \(11, any\), found \(11,\)"),
 ]  # fmt: skip
 
@@ -106,26 +83,12 @@ ONE = unilateral.PinnedSegment("one", [0.0, 0.0])
 TWO = unilateral.PinnedSegment("two", [0.0, 1.0], "three")
 ROD = unilateral.Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
 problem = partial(solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
-masses = partial(
-    unilateral.simulate_links, mass=np.eye(2), links=[], position=[0.0, 0.0],
-    velocity=[1.0, 0.0], step=0.1, n_steps=2,
-)  # fmt: skip
-one_way = partial(unilateral.UnilateralLink, direction=[1.0], stiffness=1.0)
 structure = partial(unilateral.solve_structure, [[1.0, -1.0]], stiffness=[1.0, 2.0], load=[1.0])
 planar = partial(unilateral.PlanarStructure, segments=[ONE], members=[])
 member = partial(unilateral.Member, "ground", [0.0, 0.0], "one", end=[1.0, 0.0], stiffness=1.0)
 UNILATERAL = [
     (problem, {"matrix": np.eye(3)}, r"matrix: expected shape \(2, 2\), found \(3, 3\)"),
     (problem, {"matrix": -np.eye(2), "constant": [-1.0, -1.0]}, "no solution"),
-    (masses, {"mass": -np.eye(2)}, r"mass, damping, stiffness: expected positive definite"),
-    (masses, {"mass": [[2.0, 1.0], [0.0, 2.0]]}, r"mass: expected a symmetric matrix"),
-    (masses, {"damping": [[0.0, 3.0], [-3.0, 0.0]]}, r"damping: expected a symmetric .* by 6"),
-    (masses, {"load": [1.0]}, r"load at 0.1 s: expected shape \(2\)"),
-    (masses, {"links": [one_way()]}, r"link: direction: expected shape \(2\)"),
-    (masses, {"mass": np.empty((0, 0)), "position": [], "velocity": []},
-     r"position: expected at least one coordinate"),
-    (one_way, {"friction": 0.1}, r"link: tangent: expected a direction with friction"),
-    (one_way, {"friction": 0.1, "tangent": [1, 2]}, r"link: tangent: expected shape \(1\)"),
     (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
     (partial(unilateral.solve_structure, load=[1.0]),
      {"balance": np.empty((1, 0)), "stiffness": []}, r"stiffness: expected at least one member"),
@@ -143,7 +106,7 @@ UNILATERAL = [
 START, KANE = heel_strike(), reversing_impact()
 HIT = {"assembly": KANE.leg, "position": KANE.position, "velocity": KANE.velocity,
        "restitution": 0.5, "friction": 0.5}  # fmt: skip
-LED = replace(KANE.leg, chains=(replace(KANE.leg.chains[0], base=table(2)),))
+LED = replace(KANE.leg, chains=(replace(KANE.leg.chains[0], angles=table(2)),))
 strike = partial(
     ground.simulate_strike, START.leg, points=START.points, ground=ground.penalty_ground(),
     position=START.position, velocity=START.velocity, duration=0.1,
@@ -160,11 +123,11 @@ STRIKES = [
     (strike, {"points": []}, r"contact points: expected at least one, .* found none"),
     (strike, {"points": [point(segment=("leg", "hand"))]}, r"heel: segment: "),
     (strike, {"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
-    (newton, {"assembly": LED}, r"assembly: expected free chains .* found prescribed"),
+    (newton, {"assembly": LED}, r"assembly: expected free chains .* found .* prescribed"),
     (newton, {"restitution": 1.2}, r"restitution: expected >= 0 and <= 1"),
     (standing, {"standing": []}, r"standing: expected at least one point, found none"),
     (standing, {"standing": ["toe"]}, r"standing: expected one of .* found 'toe'"),
-    (standing, {"standing": "stance ball"}, r"position: expected stance heel above the ground"),
+    (standing, {"standing": "stance ball"}, r"position: expected the points of `standing` alone"),
 ]
 
 ANGLES = np.linspace(0.0, 1.0, 6)
@@ -174,22 +137,18 @@ ligament = partial(
 )  # fmt: skip
 knee = partial(replace, planar_knee.machado_knee(law="hertz"))
 profile = partial(planar_knee.PolarProfile, angle=ANGLES, radius=np.ones(6))
-line = planar_knee.PolarProfile.line(0.2, 0.3)
 simulated = partial(
     planar_knee.simulate_planar_knee, planar_knee.machado_knee(), duration=0.1,
     initial=planar_knee.machado_state(),
 )  # fmt: skip
 KNEES = [
     (planar_knee.machado_knee, {"law": "hooke"}, r"law: .*'hertz'.*, found 'hooke'"),
-    (planar_knee.machado_knee, {"direction": [0, 0]}, r"pull direction: expected a nonzero"),
     (ligament, {"rest_length": 0.0}, r"ligament X: rest_length: expected > 0 m, found 0"),
     (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
-    (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
     (profile, {"kind": "spline"}, r"profile kind: .*'akima'.*found 'spline'"),
-    (profile, {"angle": ANGLES[::-1]}, r"profile angle: expected strictly increasing"),
+    (profile, {"angle": ANGLES[::-1]}, r"profile angle: expected .* strictly increasing"),
     (profile, {"angle": 7.0 * ANGLES}, r"over less than 2 pi"),
-    (profile, {"radius": [9, 9, 9, 1e-3, 9, 9]}, r"found -.* between the samples"),
-    (line.frames, {"angles": [0.31]}, r"-0.3 to 0.3 rad, found 0.31"),
+    (profile, {"radius": [9, 9, 9, 1e-3, 9, 9]}, r"also between samples: .* found -"),
     (simulated, {"initial": [0.0] * 5}, r"initial: expected shape \(6\), found \(5,\)"),
 ]
 

@@ -59,3 +59,17 @@ ANKLE = """<CustomJoint name="ankle"><coordinates><Coordinate name="bend"/>
 <dependent_coordinate_name>bend</dependent_coordinate_name></CoordinateCouplerConstraint>
 </objects></ConstraintSet>"""
 LEG = MODEL.replace("</CustomJoint></objects></JointSet>", f"</CustomJoint>{ANKLE}")
+
+
+def ligament(name, ends, slack, stiffness, more=""):
+    """A ligament through points of frames [m], with slack length [m] and stiffness [N]."""
+    points = "".join(
+        f"<PathPoint><socket_parent_frame>{frame}</socket_parent_frame><location>"
+        f"{' '.join(map(repr, map(float, at)))}</location></PathPoint>"
+        for frame, at in ends
+    )
+    return (
+        f'<Blankevoort1991Ligament name="{name}"><GeometryPath><PathPointSet><objects>{points}'
+        f"</objects></PathPointSet>{more}</GeometryPath><linear_stiffness>{stiffness!r}"
+        f"</linear_stiffness><slack_length>{slack!r}</slack_length></Blankevoort1991Ligament>"
+    )

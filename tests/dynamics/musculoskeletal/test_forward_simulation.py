@@ -8,14 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
 from dynamics.musculoskeletal.plant import (
     Contractions,
     CoordinateMotion,
     LigamentSet,
-    MuscleDrive,
     MuscleSet,
     PlantForces,
     length_derivatives,
@@ -23,10 +22,8 @@ from dynamics.musculoskeletal.plant import (
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
-    drive_muscles,
     instants,
     prescribe_motion,
-    read_muscle_inputs,
     read_prescribed,
     write_external_loads,
 )
@@ -68,9 +65,6 @@ class PulledMass:
         active = MAX_FORCE * (1.0 - 4.0 * (length - LENGTH) ** 2) / (1.0 - 2.0 * rate)
         return Contractions(active, 300.0 * np.maximum(length - 0.25, 0.0), 5.0 * rate)
 
-    def outside(self, values):
-        return np.zeros(values.shape, dtype=np.bool_)
-
     def ligament_tensions(self, frame, values, speeds):
         return np.zeros(0)
 
@@ -81,13 +75,11 @@ def pulled_mass(count=200, step=0.002, end=0.05):
     return PlantContacts(PulledMass(time, end * time / time[-1]), ())
 
 
-def drive(activation, count=200):
-    return MuscleDrive(np.full((count, 1), activation), np.full((count, 1), np.nan))
-
-
 def test_an_equilibrium_is_where_spring_and_muscle_balance():
     contacts = pulled_mass()
-    found = simulate_forward(contacts, np.array([30.0]), np.zeros(1), kind="equilibrium")
+    found = simulate_forward(
+        contacts, np.array([30.0 / MAX_FORCE]), np.zeros(1), kind="equilibrium"
+    )
     expected = contacts.plant.motion.values[:, 0] + ARM * 30.0 / STIFFNESS
     assert_allclose(found.values[:, 0], expected, rtol=0, atol=1e-12)
     assert_allclose(found.speeds, 0.0)
@@ -96,7 +88,9 @@ def test_an_equilibrium_is_where_spring_and_muscle_balance():
 
 def test_an_active_muscle_balances_the_spring_by_its_length():
     contacts = pulled_mass()
-    found = simulate_forward(contacts, drive(0.6), np.zeros(1), kind="equilibrium")
+    found = simulate_forward(
+        contacts, np.array([0.6]), np.zeros(1), fibre_forces=True, kind="equilibrium"
+    )
     for frame in (0, 77, 199):
         active, passive, damping = contacts.plant.contractions(
             frame, found.values[frame], np.zeros(1)
@@ -121,7 +115,7 @@ def test_motion_converges_to_that_of_a_fine_integrator(activation):
     errors = []
     for count in (200, 400):
         contacts = pulled_mass(count, 0.4 / (count - 1))
-        found = simulate_forward(contacts, drive(activation, count), np.zeros(1))
+        found = simulate_forward(contacts, np.array([activation]), np.zeros(1), fibre_forces=True)
         plant = contacts.plant
         exact = solve_ivp(
             *(rates, (0.0, 0.4), np.zeros(2)),
@@ -133,10 +127,12 @@ def test_motion_converges_to_that_of_a_fine_integrator(activation):
 
 def test_a_muscle_does_not_push():
     plant = PulledMass([0.0, 0.1], [0.0, 0.0])
-    tension = drive(0.01, 2).tensions(plant, 0, np.array([0.2]), np.array([3.0]))
-    active, passive, damping = plant.contractions(0, np.array([0.2]), np.array([3.0]))
-    assert (0.01 * active + passive + damping < 0.0).all()
-    assert_allclose(tension, 0.0)
+    rest = plant.contractions
+    plant.contractions = lambda *at: rest(*at)._replace(damping=np.array([-500.0]))
+    found = simulate_forward(
+        PlantContacts(plant, ()), np.array([0.5]), np.zeros(1), fibre_forces=True
+    )
+    assert_allclose(found.muscle_forces, 0.0)
 
 
 def test_derivatives_by_length_are_those_of_each_muscle():
@@ -171,14 +167,13 @@ def test_instants_before_one_without_balance_are_kept(kind):
         return PlantForces(np.full(1, 1e6) + 1e12 * values**2, np.array([[ARM]]))
 
     plant.forces = forces
-    found = simulate_forward(PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind=kind)
+    pull = np.array([9.0 / MAX_FORCE])
+    found = simulate_forward(PlantContacts(plant, ()), pull, np.zeros(1), kind=kind)
     assert found.failure.startswith("0.4 s: no ")
     assert_allclose(found.time, [0.0, 0.1, 0.2, 0.3])
     assert [len(rows) for rows in (found.values, found.muscle_forces, found.loads)] == [4, 4, 4]
     plant.forces = lambda *at: whole(plant, *at)
-    undisturbed = simulate_forward(
-        PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind=kind
-    )
+    undisturbed = simulate_forward(PlantContacts(plant, ()), pull, np.zeros(1), kind=kind)
     assert undisturbed.failure is None
     assert_allclose(found.values, undisturbed.values[:4], rtol=0, atol=0)
 
@@ -196,7 +191,9 @@ def test_a_jump_of_forces_is_where_they_change_sign(kind, jump):
         return PlantForces(needed + jump * np.where(values > place, 1.5, -0.5), arms)
 
     plant.forces = forces
-    found = simulate_forward(PlantContacts(plant, ()), np.array([pull]), np.zeros(1), kind=kind)
+    found = simulate_forward(
+        PlantContacts(plant, ()), np.array([pull / MAX_FORCE]), np.zeros(1), kind=kind
+    )
     assert found.failure is None
     assert_allclose(found.values[-1], place, rtol=0, atol=1e-6)
     assert 0.49 * jump < np.abs(found.imbalance[-1, 0]) < 1.51 * jump
@@ -233,7 +230,7 @@ def equilibrium(forces, slopes, start):
     plant.forces = lambda _, values, __: PlantForces(forces(values), np.array([[ARM]]))
     plant.columns = lambda _, values, *__: -np.atleast_2d(slopes(values))
     contacts = PlantContacts(plant, ())
-    pull = np.array([30.0])
+    pull = np.array([30.0 / MAX_FORCE])
     found = simulate_forward(contacts, pull, np.array([start]), kind="equilibrium")
     return float(found.values[0, 0])
 
@@ -260,9 +257,6 @@ SYSTEM = SimpleNamespace(
     coordinates=("flex", "ty", "other"),
     rotational=(True, False, True),
     defaults=np.array([0.1, 0.04, -0.3]),
-)
-MUSCLES = MuscleSet(
-    ("vas", "rec"), np.array([900.0, 700.0]), np.full(2, 0.1), np.array([[0.01] * 2, [1.0] * 2])
 )
 
 
@@ -332,50 +326,6 @@ def test_instants_span_the_courses():
         instants(courses[:1], 0.1, None, 1.0)
     with pytest.raises(InputError, match="found 2 to 1 s"):
         instants(courses, 0.1, 2.0, None)
-
-
-def test_muscles_have_their_courses_or_the_constant_activation(tmp_path):
-    path = tmp_path / "muscles.sto"
-    table = MotionTable(
-        ("vas_force", "rec_control"), np.arange(2.0), np.array([[0.0, 0.2], [500.0, 0.6]]), False
-    )
-    write_motion_table(path, table)
-    drive = drive_muscles(MUSCLES, read_muscle_inputs(path), 0.02, np.array([0.0, 0.5, 1.0]))
-    assert_allclose(drive.forces[:, 0], [0.0, 250.0, 500.0])
-    assert np.isnan(drive.forces[:, 1]).all()
-    assert_allclose(drive.activations[:, 1], [0.2, 0.4, 0.6])
-    assert_allclose(drive.activations[:, 0], 0.02)
-    with pytest.raises(InputError, match="sol_force"):
-        drive_muscles(MUSCLES, {"sol_force": constant(1.0)}, 0.02, np.zeros(2))
-    write_motion_table(path, MotionTable(("vas",), np.arange(2.0), np.zeros((2, 1)), False))
-    with pytest.raises(InputError, match="_activation"):
-        read_muscle_inputs(path)
-
-
-def test_muscles_without_fibre_forces_pull_by_activation_times_largest_force():
-    drive = drive_muscles(MUSCLES, {}, 0.02, np.arange(2.0), fibre_forces=False)
-    assert_allclose(drive.forces, np.tile([18.0, 14.0], (2, 1)))
-
-
-@pytest.mark.parametrize("kind", ["control", "activation"])
-def test_muscles_with_an_activation_of_their_own_keep_fibre_forces(kind):
-    courses = {f"rec_{kind}": constant(0.4)}
-    drive = drive_muscles(MUSCLES, courses, 0.02, np.arange(2.0), fibre_forces=False)
-    assert_allclose(drive.forces[:, 0], 18.0)
-    assert np.isnan(drive.forces[:, 1]).all()
-    assert_allclose(drive.activations[:, 1], 0.4)
-    courses = {"rec_force": constant(30.0), **courses}
-    drive = drive_muscles(MUSCLES, courses, 0.02, np.arange(2.0), fibre_forces=False)
-    assert_allclose(drive.forces[:, 1], 30.0)
-
-
-@pytest.mark.parametrize("fibre_forces", [True, False])
-def test_muscles_without_control_have_their_least_activation(fibre_forces):
-    least = np.array([[0.01, 0.05], [1.0, 1.0]])
-    muscles = MuscleSet(MUSCLES.names, MUSCLES.max_force, MUSCLES.optimal_length, least)
-    drive = drive_muscles(muscles, {}, None, np.arange(2.0), fibre_forces=fibre_forces)
-    assert_allclose(drive.activations, np.tile([0.01, 0.05], (2, 1)))
-    assert np.isnan(drive.forces).all()
 
 
 def test_external_loads_name_body_point_and_force(tmp_path):

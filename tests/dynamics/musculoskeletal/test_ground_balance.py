@@ -126,18 +126,6 @@ def test_wrong_loads_are_flagged(name):
     assert any(re.search(cause, flag) for flag in flags), flags
 
 
-def test_a_balance_is_stored_and_read():
-    balance = replace(walking(changed(0.5))[0], flags=("one flag", "another"))
-    arrays = balance.to_arrays()
-    again = GroundBalance.from_arrays(arrays, TIME)
-    assert again.flags == balance.flags
-    assert again.parts == balance.parts
-    assert again.share == pytest.approx(0.5)
-    assert GroundBalance.from_arrays({}, TIME) is None
-    with pytest.raises(InputError, match=r"balance|residual"):
-        GroundBalance.from_arrays(arrays | {"balance_residual": np.zeros((3, 6))}, TIME)
-
-
 BODY = """<OpenSimDocument Version="40000"><Model name="body"><gravity>0 -10 0</gravity>
 <BodySet><objects><Body name="trunk"><mass>2</mass><mass_center>0.1 0.2 0</mass_center>
 <inertia>0.1 0.1 0.1 0 0 0</inertia></Body></objects></BodySet>

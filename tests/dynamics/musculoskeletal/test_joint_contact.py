@@ -230,11 +230,6 @@ def test_damping_acts_in_stretching_alone():
     np.testing.assert_allclose(stretching - rest, 0.003 * 0.5 / np.array([0.03, 0.05]), rtol=1e-9)
 
 
-def test_factors_and_refusals():
-    scaled = ligaments().scaled(stiffness=[2.0, 0.5], slack_length=1.1)
-    np.testing.assert_allclose(scaled.stiffness, [4000.0, 250.0])
-    np.testing.assert_allclose(scaled.slack_length, [0.033, 0.055])
-    with pytest.raises(InputError, match="factor of stiffness"):
-        ligaments().scaled(stiffness=[1.0, 2.0, 3.0])
+def test_a_ligament_without_slack_length_is_refused():
     with pytest.raises(InputError, match="slack_length: expected > 0"):
         LigamentSet(("a",), [1.0], [0.0], [0.06], [0.0])

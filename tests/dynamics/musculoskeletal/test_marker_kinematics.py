@@ -26,8 +26,7 @@ def markers(path, columns, zeros=(), frames=12):
     positions = np.tile(list(columns.values()), (frames, 1, 1))
     for name, k in zeros:
         positions[slice(None) if k is None else k, names.index(name)] = 0.0
-    missing = np.zeros(positions.shape[:2], dtype=bool)
-    measured = MeasuredMarkers(names, 0.01 * np.arange(frames), positions, missing, path)
+    measured = MeasuredMarkers(names, 0.01 * np.arange(frames), positions, path)
     path.write_text(measured.text())
     return path
 
@@ -53,9 +52,9 @@ MODEL = BLOCK.format(
     ("zeros", "weights", "told"),
     [
         ((), {}, []),
-        ([("d", None)], {}, ["markers without a position or stored"]),
+        ([("d", None)], {}, ["markers without a position at some"]),
         ((), {"e": 1.0}, []),
-        ([("d", 3)], {}, ["markers without a position or stored as 0, 0, 0 at some"]),
+        ([("d", 3)], {}, ["markers without a position at some"]),
     ],
 )
 def test_markers_that_nobody_measured_are_told(opensim, tmp_path, zeros, weights, told):

@@ -9,10 +9,8 @@ from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.osim_xml import (
-    ObjectTable,
     OsimObject,
     Property,
-    read_apart,
     read_function,
     read_object,
 )
@@ -80,16 +78,9 @@ def test_other_texts_are_refused_with_file_object_and_property(kind, text, told)
     assert str(caught.value) == f"knee.osim, pull, it: expected {told}, found {text!r}"
 
 
-def test_a_table_gives_fields_and_unknown_tags():
-    table = ObjectTable(
-        "F",
-        (Property("a", "first", OsimObject.number, 1.0), *read_apart("b")),
-        details=frozenset({"c"}),
-        not_done=frozenset({"d"}),
-    )
-    found = found_in("<F><a>4</a><b/><c/><d/><e/></F>")
-    assert found.read(table.properties) == {"first": 4.0}
-    assert table.unknown(found) == ["e"]
+def test_an_object_gives_the_fields_of_its_properties():
+    properties = (Property("a", "first", OsimObject.number, 1.0),)
+    assert found_in("<F><a>4</a><b/></F>").read(properties) == {"first": 4.0}
 
 
 def test_members_of_a_set_have_the_defaults_of_its_owner():
@@ -248,10 +239,6 @@ def test_defaults_of_the_model_stand_for_what_an_object_leaves_out(model):
         ("", "", ("flex", "roll"), "model.osim: motion and forces ignore the constraints coupler"),
         ("<ConstraintSet><objects>", '<ConstraintSet><objects><WeldConstraint name="weld"/>',
          ("flex",), "model.osim: motion and forces ignore the constraints weld"),
-        ("<elastic_modulus>", "<stiffness>3</stiffness><elastic_modulus>", (),
-         "model.osim, bed: ignored properties: stiffness; since 2020, no Smith2018ContactMesh of"),
-        ("<use_lumped_contact_model>", "<damping>1</damping><use_lumped_contact_model>", (),
-         "model.osim, tf: ignored properties: damping; since 2020, no Smith2018Articular"),
     ],
 )  # fmt: skip
 def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told):

@@ -75,9 +75,9 @@ def test_all_modes_give_every_knee_back():
     modes = modes_of(knees)
     assert len(modes.modes) == 6
     for knee in knees:
-        found = modes.weights_of(*bodies(knee))
-        assert_allclose(np.concatenate(modes.vertices(found.weights)), knee, atol=1e-15)
-        assert found.rms <= found.largest < 1e-15
+        away = knee - np.concatenate(modes.vertices(np.zeros(6)))
+        weights = np.tensordot(modes.modes, away, 2) / modes.deviations
+        assert_allclose(np.concatenate(modes.vertices(weights)), knee, atol=1e-15)
     assert_allclose(
         modes.modes.reshape(6, -1) @ modes.modes.reshape(6, -1).T, np.eye(6), atol=1e-12
     )
@@ -92,7 +92,6 @@ def test_given_displacements_are_the_modes_even_if_aslant():
     weights = np.array([0.7, -0.4])
     moved = np.concatenate(modes.vertices(weights))
     assert_allclose(moved, BASE + 0.7 * fields[0] - 0.4 * fields[1], atol=1e-16)
-    assert_allclose(modes.weights_of(*bodies(moved)).weights, weights, atol=1e-12)
     assert modes.shares is None
 
 

@@ -81,25 +81,6 @@ def test_coarse_copies_keep_rim_and_shape(fine):
     assert coarse_copy(fine, len(fine.faces)) is fine
 
 
-def test_slivers_of_a_file_do_not_keep_a_mesh_from_decimation():
-    """Vertices 10 nm apart come to one place on the smooth surface; they become one vertex."""
-    mesh, rng = cap(0.4e-3), np.random.default_rng(3)
-    chosen = rng.choice(len(mesh.faces), 600, replace=False)
-    corners = mesh.vertices[mesh.faces[chosen]]
-    new = corners[:, 0] + 1e-8 * (corners[:, 1] + corners[:, 2] - 2 * corners[:, 0]) / 0.4e-3
-    number = len(mesh.vertices) + np.arange(len(chosen))
-    a, b, c = mesh.faces[chosen].T
-    split = np.concatenate(
-        [np.stack(t, 1) for t in ((a, b, number), (b, c, number), (c, a, number))]
-    )
-    faces = np.concatenate([np.delete(mesh.faces, chosen, axis=0), split])
-    slivers = TriangleMesh(np.concatenate([mesh.vertices, new]), faces, "slivers")
-    decimated = decimate(slivers, 20e-6, fewest=4_000)
-    assert decimated.failure == ""
-    assert len(decimated.mesh.faces) < 0.6 * len(faces)
-    assert boundary(decimated.mesh) == boundary(mesh)
-
-
 @pytest.fixture(scope="module")
 def corners():
     _, insert, _ = CondylarImplant().tessellate(3e-3)

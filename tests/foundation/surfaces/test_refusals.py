@@ -17,14 +17,14 @@ from foundation.surfaces.smooth_surface import smooth_surface
 CORNERS = [[0, 0, 0], [0, 0, 2e-3], [3e-3, 0, 0]]
 UP = [[0.0, 1.0, 0.0]] * 3
 START = "v 0 0 0\nv 1 0 0\n"
-FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
+FORMATS = ("stl", "ascii.stl", "obj", "ply", "vtp")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("absent.stl", None, "no such file; check the path"),
-        ("knee.iges", "", r"unsupported extension '.iges'.*\.vtp"),
+        ("knee.glb", "", r"unsupported extension '.glb'.*\.vtp.* to STL, PLY or OBJ"),
         *((f"empty.{e}", "", "the file is empty; export the mesh again") for e in FORMATS),
         ("points.obj", START, "no triangles"),
         ("none.stl", "solid none\n  facet_count 0\nendsolid none\n", "(no triangles|truncated)"),

@@ -12,7 +12,6 @@ from solids import bone, closed_insert, joined, shell
 from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.surfaces.decimation import without_flat
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired
@@ -300,32 +299,6 @@ def assert_same_plate(vertices, faces):
     assert mesh.areas.sum() == pytest.approx(1.0, abs=1e-6)
     assert (mesh.normals[:, 1] > 0.9).all()
     assert mesh.areas.min() > 1e-4
-
-
-def split(mesh, edge_part):
-    """Return a mesh with a triangle inside split at a point near one of its edges."""
-    inside = int(np.argmin(np.linalg.norm(mesh.centroids, axis=1)))
-    a, b, c = mesh.faces[inside]
-    corners = mesh.vertices[[a, b, c]]
-    point = edge_part @ corners
-    new = len(mesh.vertices)
-    rest = np.delete(mesh.faces, inside, axis=0)
-    faces = np.concatenate([rest, [[a, b, new], [b, c, new], [c, a, new]]])
-    return np.concatenate([mesh.vertices, [point]]), faces
-
-
-def test_sound_triangles_stay():
-    vertices, faces = without_flat(PLATE.vertices, PLATE.faces)
-    assert_array_equal(vertices, PLATE.vertices)
-    assert_array_equal(faces, PLATE.faces)
-
-
-@pytest.mark.parametrize(
-    "place", [[1.0 - 2e-7, 1e-7, 1e-7], [0.5 - 5e-8, 0.5 - 5e-8, 1e-7], [0.2, 1e-9, 0.8 - 1e-9]]
-)
-def test_points_at_corners_and_on_edges_leave_no_flat_triangle(place):
-    vertices, faces = split(PLATE, np.array(place))
-    assert_same_plate(*without_flat(vertices, faces))
 
 
 def test_a_spike_that_hangs_by_one_vertex_is_left():

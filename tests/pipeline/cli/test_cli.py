@@ -188,7 +188,6 @@ REST = {
     "tables": ["--out", "out.csv"],
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
-    "fields": ["--out", "fields"],
     "design": ["--out", "design"],
     "compare-runs": ["other"],
 }

@@ -140,7 +140,6 @@ def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(tmp_path, c
     ("words", "name"),
     [
         (["report", "RUN"], "report.html"),
-        (["fields", "RUN", "--out", "OUT"], "tibia_000.vtk"),
         (["motion", "RUN", "--out", "OUT/cycle.mot"], "cycle.mot"),
     ],
 )

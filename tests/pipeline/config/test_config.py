@@ -20,8 +20,8 @@ from pipeline.studies.dispatch import describe_schemas
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
     *("montecarlo", "sobol", "gait2392_walk", "grand_challenge_walk"),
-    *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
-    *("menisci_flexion", "menisci_walking", "component_alignment", "implant_front"),
+    *("comak_walking", "comak_markers", "passive_flexion", "anterior_laxity"),
+    *("menisci_flexion", "menisci_walking", "implant_front"),
 }
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 

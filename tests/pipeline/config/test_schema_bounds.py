@@ -8,7 +8,7 @@ from pipeline.config.reading import ConfigError, checked_section
 from pipeline.config.schema import Config
 from pipeline.studies.forward_motions import ForwardFile
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.optimisation.schema import OptimisationFile
+from pipeline.studies.optimisation.search import OptimisationFile
 from pipeline.studies.schema import StudyFile
 
 #: A value beyond a bound, by the keyword of JSON Schema.

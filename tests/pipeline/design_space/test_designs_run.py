@@ -9,7 +9,7 @@ import pytest
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.design_space import sampling
-from pipeline.design_space.design_contact import compared_cycles, design_knee
+from pipeline.design_space.designs import TrainedDesigns, compared_cycles, design_knee
 from pipeline.design_space.errors import (
     expected_errors,
     fitted_errors,
@@ -17,7 +17,6 @@ from pipeline.design_space.errors import (
 )
 from pipeline.design_space.run import DesignsDocument, run_designs
 from pipeline.design_space.sampling import HELD_OUT, LEARNT, UNSEEN, candidates_within
-from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 

@@ -18,18 +18,15 @@ from pipeline.config.reading import (
     load_config,
 )
 from pipeline.config.schema import Config
-from pipeline.design_space.design_contact import compared_cycles
-from pipeline.design_space.sampling import (
+from pipeline.design_space.designs import (
     CANDIDATES_EACH,
-    HELD_OUT,
-    LEARNT,
-    UNSEEN,
+    TrainedDesigns,
     base_values,
+    compared_cycles,
     draw_designs,
     infeasible,
-    parameters_of,
 )
-from pipeline.design_space.taken_design import TrainedDesigns
+from pipeline.design_space.sampling import HELD_OUT, LEARNT, UNSEEN, parameters_of
 from pipeline.exchange.exports import stl_of
 
 DISH = {"key": "knee.implant.dish_sagittal_radius_mm", "range": [45.0, 90.0]}
@@ -188,7 +185,6 @@ def test_answer_states_outputs_and_errors(tiny_designs, opened, tmp_path, capsys
     status, found = answer(capsys, tiny_designs, *TEXTS, "--out", tmp_path / "d", "--original")
     assert status == 0
     assert found["values"] == DESIGN
-    assert found["origins"] == {}
     assert found["infeasible"] == ""
     cycles = compared_cycles(opened.config, opened.knee, DESIGN).cycles
     surrogate, original = cycles["surrogate"], cycles["original"]

@@ -1,4 +1,4 @@
-"""Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
+"""Loads along a motion and the commands for it, OpenSim's set-up file."""
 
 import json
 from xml.etree import ElementTree
@@ -13,11 +13,8 @@ from dynamics.motion.knee_motion import read_knee_poses
 from dynamics.motion.motion_tables import read_motion_table
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.base.pose import Pose
 from pipeline.cli.main import main
 from pipeline.exchange.loads_along import external_loads, loads_along, write_loads
-from pipeline.exchange.pressure_fields import write_fields
-from pipeline.reports.inputs import read_run
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"
@@ -180,56 +177,3 @@ def test_every_identifier_is_a_column_of_the_named_file(written):
             assert all(f"{head}{axis}" in columns for axis in "xyz")
             identifiers.add(head)
     assert len(identifiers) == 3 * len(forces)
-
-
-@pytest.fixture(scope="module")
-def fields_of_run(tiny_run, tmp_path_factory):
-    return write_fields(tiny_run, tmp_path_factory.mktemp("fields"), "surrogate")
-
-
-def read(path):
-    """Return the points, triangles, and arrays of points and triangles that VTK reads."""
-    pytest.importorskip("vtkmodules", reason="needs vtk (the vtp extra)")
-    from vtkmodules.util.numpy_support import vtk_to_numpy
-    from vtkmodules.vtkIOLegacy import vtkPolyDataReader
-
-    reader = vtkPolyDataReader()
-    reader.SetFileName(str(path))
-    reader.ReadAllScalarsOn()
-    reader.Update()
-    assert reader.GetErrorCode() == 0
-    output = reader.GetOutput()
-    arrays = {
-        data.GetArrayName(k): vtk_to_numpy(data.GetArray(k))
-        for data in (output.GetPointData(), output.GetCellData())
-        for k in range(data.GetNumberOfArrays())
-    }
-    corners = vtk_to_numpy(output.GetPolys().GetConnectivityArray()).reshape(-1, 3)
-    return vtk_to_numpy(output.GetPoints().GetData()), corners, arrays
-
-
-def test_fields_are_those_of_the_frames(fields_of_run, tiny_run):
-    fields = read_run(tiny_run).fields
-    assert fields is not None
-    frames, k = fields.frames, fields.at_peak("surrogate")
-    points, faces, arrays = read(fields_of_run[0].parent / f"tibia_{k:03d}.vtk")
-    assert_allclose(points, 1e3 * frames.tibia_vertices, atol=1e-4)
-    assert (faces == frames.tibia_faces).all()
-    wanted = 1e-6 * np.maximum(fields.values["surrogate"][k], 0.0)
-    assert_allclose(arrays["pressure_MPa"], wanted, rtol=1e-6)
-    assert wanted.max() > 1.0
-    assert frames.surrogate_pressure_Pa is not None
-    springs = 1e-6 * frames.surrogate_pressure_Pa[k]
-    assert_allclose(arrays["spring_pressure_MPa"], springs, rtol=1e-6)
-    assert (arrays["compartment"] == fields.side).all()
-
-
-def test_femur_is_in_its_pose(fields_of_run, tiny_run):
-    frames = read_run(tiny_run).frames
-    assert frames is not None
-    assert frames.surrogate_poses is not None
-    points, faces, _ = read(fields_of_run[0].parent / "femur_004.vtk")
-    pose = Pose.from_array(frames.surrogate_poses[4])
-    wanted = 1e3 * (frames.femur_vertices @ pose.rotation_matrix.T + pose.translation)
-    assert_allclose(points, wanted, atol=2e-5 * np.abs(wanted).max())
-    assert (faces == frames.femur_faces).all()

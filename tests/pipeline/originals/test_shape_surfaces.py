@@ -16,7 +16,7 @@ from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces, shape_modes
-from pipeline.preparation import checkup, shape_picture
+from pipeline.preparation import checkup
 from pipeline.preparation.checkup import check_study
 from tests.oracles.corresponding_knees import corresponding_knees
 
@@ -38,9 +38,9 @@ def knees(shapes):
 def write_knees(folder, shapes, knees):
     """Write all knees [mm] with the digits of the numbers; return the folder."""
     for place, body in enumerate(BODIES):
-        export(shapes[body], folder / f"{body}.off", scale=1e3)
+        export(shapes[body], folder / f"{body}.obj", scale=1e3)
         for number, knee in enumerate(knees):
-            export(knee[place], folder / f"{body}_{number}.off", scale=1e3)
+            export(knee[place], folder / f"{body}_{number}.obj", scale=1e3)
     return folder
 
 
@@ -54,7 +54,7 @@ def written(folder, shape, name="study", **knee):
     tree = {
         "knee": {
             "source": "meshes",
-            **{body: {"file": f"{body}.off", "unit": "mm"} | knee.pop(body, {}) for body in BODIES},
+            **{body: {"file": f"{body}.obj", "unit": "mm"} | knee.pop(body, {}) for body in BODIES},
             **({} if shape is None else {"shape": shape}),
             **knee,
         },
@@ -66,7 +66,7 @@ def written(folder, shape, name="study", **knee):
 
 
 def set_of(count=COUNT, **keys):
-    files = {f"{body}_files": [f"{body}_{k}.off" for k in range(count)] for body in BODIES}
+    files = {f"{body}_files": [f"{body}_{k}.obj" for k in range(count)] for body in BODIES}
     return files | keys
 
 
@@ -84,9 +84,10 @@ def test_every_knee_comes_back_from_its_weights(folder, knees):
     path = written(folder, set_of())
     modes = shape_modes(load_config(path).knee)
     femur, tibia = knees[3]
-    found = modes.weights_of(femur.vertices, tibia.vertices)
-    assert found.largest < 1e-9
-    keys = [f"knee.shape.mode_{k}={weight!r}" for k, weight in enumerate(found.weights.tolist(), 1)]
+    away = np.concatenate([femur.vertices, tibia.vertices])
+    away -= np.concatenate(modes.vertices(np.zeros(len(modes.modes))))
+    weights = np.tensordot(modes.modes, away, 2) / modes.deviations
+    keys = [f"knee.shape.mode_{k}={weight!r}" for k, weight in enumerate(weights.tolist(), 1)]
     surfaces = surfaces_of(path, *keys)
     assert_allclose(surfaces.femur.vertices, femur.vertices, atol=1e-9)
     assert_allclose(surfaces.tibia.vertices, tibia.vertices, atol=1e-9)
@@ -114,7 +115,7 @@ def test_displacements_are_along_the_axes_of_the_file(tmp_path, shapes, knees, s
     tables = {}
     for place, body in enumerate(BODIES):
         mesh = shapes[body] if side == "right" else shapes[body].mirrored()
-        export(mesh, tmp_path / f"{body}.off", scale=1e3, turn=turn)
+        export(mesh, tmp_path / f"{body}.obj", scale=1e3, turn=turn)
         field = (knees[0][place].vertices - shapes[body].vertices) * flip * turn
         tables[f"{body}_displacements"] = [table_of(field, tmp_path / f"{body}.csv")]
     keys = {body: {"axes": ["-x", "y", "-z"]} for body in BODIES}
@@ -130,12 +131,12 @@ def test_displacements_are_along_the_axes_of_the_file(tmp_path, shapes, knees, s
 def test_meshes_in_other_frames_are_moved_onto_the_template(tmp_path, knees, shapes):
     rng = np.random.default_rng(4)
     for place, body in enumerate(BODIES):
-        export(shapes[body], tmp_path / f"{body}.off", scale=1e3)
+        export(shapes[body], tmp_path / f"{body}.obj", scale=1e3)
         for number, knee in enumerate(knees):
             turn = Rotation.random(random_state=rng).as_matrix()
             moved = knee[place].vertices @ turn.T + rng.normal(size=3)
             mesh = TriangleMesh(moved, knee[place].faces)
-            export(mesh, tmp_path / f"{body}_{number}.off", scale=1e3)
+            export(mesh, tmp_path / f"{body}_{number}.obj", scale=1e3)
     assert 'set align = "rigid"' in fails(written(tmp_path, set_of()))
     aligned = surfaces_of(written(tmp_path, set_of(align="rigid")))
     for body in BODIES:
@@ -151,7 +152,7 @@ def permuted(mesh):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (permuted, r"odd.off: expected a mesh that corresponds to \S+femur.off, with the same tri"),
+        (permuted, r"odd.obj: expected a mesh that corresponds to \S+femur.obj, with the same tri"),
         (
             lambda mesh: TriangleMesh(mesh.vertices, mesh.faces[:-3]),
             r"expected a mesh that corresponds .*, of \d+ vertices and \d+ triangles, found \d+",
@@ -163,9 +164,9 @@ def permuted(mesh):
     ],
 )
 def test_meshes_that_do_not_correspond_are_refused(folder, shapes, change, words):
-    export(change(shapes["femur"]), folder / "odd.off", scale=1e3)
+    export(change(shapes["femur"]), folder / "odd.obj", scale=1e3)
     shape = set_of()
-    shape["femur_files"][2] = "odd.off"
+    shape["femur_files"][2] = "odd.obj"
     message = fails(written(folder, shape, "odd"))
     assert message.startswith("[knee.shape] ")
     assert re.search(words, message)
@@ -180,12 +181,12 @@ def test_large_weights_that_fold_the_surface_are_refused(folder):
 
 def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
     solid, top = closed_insert()
-    export(shapes["femur"], tmp_path / "femur.off", scale=1e3)
-    export(solid, tmp_path / "tibia.off", scale=1e3)
+    export(shapes["femur"], tmp_path / "femur.obj", scale=1e3)
+    export(solid, tmp_path / "tibia.obj", scale=1e3)
     for number, size in enumerate((1.0, 1.02, 1.05)):
         mesh = TriangleMesh(solid.vertices * [size, size, 1.0], solid.faces)
-        export(mesh, tmp_path / f"tibia_{number}.off", scale=1e3)
-    shape = {"tibia_files": [f"tibia_{k}.off" for k in range(3)], "modes": 1, "mode_1": 1.0}
+        export(mesh, tmp_path / f"tibia_{number}.obj", scale=1e3)
+    shape = {"tibia_files": [f"tibia_{k}.obj" for k in range(3)], "modes": 1, "mode_1": 1.0}
     path = written(tmp_path, shape, tibia={"surface": "bearing"})
     surfaces = surfaces_of(path)
     assert 0.9 * top < len(surfaces.tibia.faces) <= top
@@ -196,9 +197,8 @@ def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
 
 @pytest.fixture
 def meshes_alone(monkeypatch):
-    """Leave out the picture, and the checks of the contact model, the same without modes."""
+    """Leave out the checks of the contact model, the same without modes."""
     monkeypatch.setattr(checkup, "_check_knee", lambda *_, **__: {})
-    monkeypatch.setattr(shape_picture, "draw_shape_modes", lambda *_: None)
 
 
 def told(path, *overrides):

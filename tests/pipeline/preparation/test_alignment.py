@@ -10,13 +10,13 @@ from solids import joined, shell
 from some_slow import first_of
 from studies import export
 
+from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
 from pipeline.preparation.alignment import frame_keys, propose_alignment
 from pipeline.preparation.mesh_keys import axis_of
-from pipeline.preparation.open_question import OpenQuestion
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
 GRAND_CHALLENGE = (
@@ -94,7 +94,7 @@ def test_mirrored_knees_are_left_knees(knee_data, names):
 
 def test_file_names_against_a_certain_shape_ask(knee_data):
     meshes = pair_of(knee_data, LENHART)
-    with pytest.raises(OpenQuestion, match=r"names say left, .* add --side right or --side left"):
+    with pytest.raises(InputError, match=r"names say left, .* add --side right or --side left"):
         propose_alignment(meshes, named_side="left")
     assert propose_alignment(meshes, named_side="left", side_stated=True).side == "left"
 
@@ -106,7 +106,7 @@ def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
         cartilage["tibia"].vertices * [1.0, 1.0, -1.0], cartilage["tibia"].faces[:, ::-1], "other"
     )
     scan, apart = (placed(other, turned(8, 20, 0), x) for x in ((0.0, 0.0, 0.0), (0.05, -0.04, 0)))
-    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+    with pytest.raises(InputError, match="--tibia-anterior"):
         propose_alignment(cartilage | {"tibia": apart})
     frame = propose_alignment(cartilage | {"tibia": scan}).frames["tibia"]
     assert frame.evidence["anterior"] == ("sure", "both files are of one scan")
@@ -119,7 +119,7 @@ def test_symmetric_implants_take_the_direction_of_each_other():
     assert alignment.side is None
     assert "parallel to the femur" in alignment.frames["tibia"].evidence["anterior"].reason
     meshes["tibia"] = placed(meshes["tibia"], turned(0, 70, 0), (0, 0, 0))
-    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+    with pytest.raises(InputError, match="--tibia-anterior"):
         propose_alignment(meshes)
 
 
@@ -180,7 +180,7 @@ def test_the_zero_of_cartilage_shells_is_that_of_natural_knees(knee_data):
 # ---- the commands --------------------------------------------------------------------------------
 
 
-def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
+def test_a_question_names_its_answers(tmp_path, monkeypatch, capsys):
     """A symmetric insert that is turned about its axis: either end may be anterior."""
     monkeypatch.chdir(tmp_path)
     meshes = dict(zip(("femur", "tibia"), CondylarImplant().tessellate(2e-3)[:2], strict=True))
@@ -189,10 +189,8 @@ def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
         export(mesh, tmp_path / f"{body}.stl")
     assert main(["init", "--material", "polyethylene"]) == 2
     told = capsys.readouterr().err
-    assert "see mine_question.png" in told
     answers = re.findall(r"--tibia-anterior=(-?[xyz])", told)
     assert sorted(answers) == ["-z", "z"]
-    assert (tmp_path / "mine_question.png").read_bytes().startswith(b"\x89PNG")
     forward = [
         propose_alignment(meshes, {"tibia": axis_of(answer)}).frames["tibia"].rotation[0]
         for answer in answers

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from container_variants import threemf
 from studies import export
 
-from foundation.surfaces.mesh import load_raw_mesh
+from foundation.surfaces.mesh import RawMesh, load_raw_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
@@ -52,26 +51,15 @@ def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
         assert (guess.value, guess.certain) == (unit, True)
 
 
-@pytest.mark.parametrize(
-    ("stated", "options", "told", "unit"),
-    [
-        ("inch", {"unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
-        ("millimeter", {}, "unit inch: bounding box .* mm, which is not the size", "inch"),
-        ("centimeter", {"femur_unit": "inch"}, "unit inch, although the file states cm", "inch"),
-    ],
-)
-def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, told, unit):
-    femur = shapes["femur"]
-    content = threemf(
-        unit=f' unit="{stated}"', points=femur.vertices / 0.0254, faces=femur.faces.tolist()
-    )
-    (folder / "femur.3mf").write_bytes(content)
-    given = InitOptions(
-        *((Path("femur.3mf"),), (Path("tibia.stl"),), "polyethylene"), axes="x,y,z", **options
-    )
+def test_the_unit_of_a_cad_file_stands(folder, monkeypatch, shapes):
+    stated = {"femur": RawMesh(shapes["femur"], "m", ()), "tibia": load_raw_mesh("tibia.stl")}
+    read = lambda files: stated[Path(files[0]).stem]  # noqa: E731
+    monkeypatch.setattr("pipeline.preparation.mesh_keys.load_raw_mesh", read)
+    export(shapes["femur"], folder / "femur.stl", scale=1.0)
+    given = InitOptions(material="polyethylene", axes="x,y,z", femur_unit="mm")
     answers = find_mesh_keys(folder, given)
-    assert any(re.match(rf"(warning: )?femur: {told}", guess) for guess in answers.guesses)
-    assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
+    assert "femur: unit m, stated by the file; --femur-unit mm has no effect" in answers.guesses
+    assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == ["m", "mm"]
 
 
 # ---- what is written -----------------------------------------------------------------------------

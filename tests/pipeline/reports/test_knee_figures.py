@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.reports.charts import rounded
-from pipeline.reports.contact_figures import contact_of, low_points, medial_share
-from pipeline.reports.gait_section import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
+from pipeline.reports.contact_figures import contact_of, low_points
+from pipeline.reports.gait_section import WEARS_FROM_MPa, knee_of, wears
 from pipeline.reports.inputs import read_run
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data
@@ -35,10 +35,8 @@ def cycle(tiny_run):
 def test_figures_are_those_of_the_original_cycle(knee, cycle):
     assert knee["model"] == "original"
     for name in COMPARTMENTS:
-        row = cycle.loc[cycle[f"{name}_peak_pressure_Pa"].idxmax()]
-        wanted = 1e-6 * row[f"{name}_peak_pressure_Pa"]
+        wanted = 1e-6 * cycle[f"{name}_peak_pressure_Pa"].max()
         assert_allclose(knee[f"{name}_peak_pressure_MPa"], wanted, rtol=1e-12)
-        assert knee[f"{name}_peak_pressure_at_percent"] == row["gait_percent"]
     assert_allclose(knee["largest_area_mm2"], 1e6 * cycle["total_area_m2"].max(), rtol=1e-12)
     assert_allclose(knee["anterior_range_mm"], 1e3 * np.ptp(cycle["anterior_m"]), rtol=1e-12)
     assert_allclose(
@@ -58,11 +56,6 @@ def test_medial_share_is_that_of_the_impulse(knee, cycle):
         weight[k + 1] += 0.5 * (at[k + 1] - at[k])
     medial, lateral = ((weight * cycle[f"{n}_force_y_N"]).sum() for n in COMPARTMENTS)
     assert_allclose(knee["medial_share_percent"], 100.0 * medial / (medial + lateral), rtol=1e-12)
-
-
-def test_mean_does_not_depend_on_the_spacing_of_the_instants():
-    at = np.array([0.0, 1.0, 50.0, 100.0])
-    assert_allclose(mean_over_cycle(3.0 + 0.02 * at, at), 4.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +135,6 @@ def test_content_is_that_of_the_cycle(files):
         travel = 1e3 * np.ptp(fields.frames.centre_m[0, :, k], axis=0)
         assert_allclose(row["contact_ap_travel_mm"], travel[0], rtol=1e-12)
         assert_allclose(row["contact_ml_travel_mm"], travel[2], rtol=1e-12)
-        peaks = files.cycles["original"][f"{name}_peak_pressure_Pa"]
-        # The field alone misses a part of the peak between the middles of coarse triangles.
-        assert_allclose(row["largest_pressure_MPa"], 1e-6 * peaks.max(), rtol=1e-9)
-        largest = 1e6 * files.cycles["original"][f"{name}_area_m2"].max()
-        assert row["area_touched_mm2"] > 0.9 * largest
-    share = medial_share(files.cycles["original"])
-    assert_allclose(contact["medial_share_mean_percent"], share.mean(), rtol=1e-12)
 
 
 def test_numbers_are_rounded_to_five_digits():
@@ -175,7 +161,7 @@ def test_values_are_the_field_of_the_vertices(frames, files):
     view, fields = view_of(frames, files), contact_fields(frames)
     active = unpacked(view["active"], "<u4")
     used = np.unique(frames.tibia_faces)
-    values = fields.values["original"]
+    values = fields.values
     peak = values.max()
     assert_allclose(view["peak_MPa"], 1e-6 * peak, rtol=1e-12)
     assert view["top_MPa"] >= view["peak_MPa"]

@@ -108,7 +108,7 @@ def test_print_has_all_sections_and_pictures_in_place_of_the_view(browser, addre
     page.goto(address)
     page.emulate_media(media="print")
     assert not page.locator("#viewer").is_visible()
-    assert page.locator("#pressure .grid img").last.is_visible()
+    assert page.locator("#overview .first img").is_visible()
     for name in SECTIONS:
         assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
     wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"

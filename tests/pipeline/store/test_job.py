@@ -3,7 +3,6 @@
 import json
 import shutil
 import tomllib
-from contextlib import nullcontext
 
 import pytest
 import tomli_w
@@ -13,13 +12,8 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.store.job import LOCK_FILE, RUN, Job, RunError, configuration_digest
 from pipeline.studies.dispatch import STUDIES
-from pipeline.studies.optimisation.schema import (
-    ObjectiveConfig,
-    OptimisationConfig,
-    OptimisationFile,
-)
 
-LAXITY, SEARCH = (STUDIES[name].kind for name in ("laxity", "optimisation"))
+LAXITY = STUDIES["laxity"].kind
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
 KINDS = pytest.mark.parametrize("kind", [RUN, LAXITY], ids=lambda kind: kind.name)
@@ -56,44 +50,25 @@ def test_the_same_configuration_and_traces_without_results_are_replaced(tmp_path
     Job(kind, traces, OTHER).check()
 
 
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_job_removes_its_results_and_keeps_those_to_continue_with(tmp_path, resume):
+@pytest.mark.parametrize(("config", "resume"), [(OTHER, False), (OTHER, True), (CONFIG, True)])
+def test_a_job_removes_results_that_are_made_again(tmp_path, capsys, config, resume):
     folder = holding(tmp_path / "out", LAXITY, CONFIG, "models/a.json")
     for name in ("page.html", "table-1.csv", "mine.txt"):
         (folder / name).write_text("earlier")
-    renamed = Config(run=RunConfig(name="renamed"))
-    job = Job(LAXITY, folder, renamed, ("page.html", "*.csv"), ("models",), resume=resume)
+    files = ("page.html", "*.csv")
+    job = Job(LAXITY, folder, config, files, ("models",), resume=resume, replace=True)
+    changed = config is OTHER
     with job.held():
-        job.begin()
+        assert job.begin() == (["run.seed"] if changed and resume else [])
         names = {path.name for path in folder.iterdir()} - {LOCK_FILE}
-    assert names == {"laxity.toml", "mine.txt"} | ({"models"} if resume else set())
-    assert (folder / "laxity.toml").read_text() == job.text == dump_config(renamed)
+    kept = {"models"} if resume else set()
+    assert names == {LAXITY.stored, "mine.txt"} | kept | (
+        set() if changed else {"page.html", "table-1.csv"}
+    )
+    assert (folder / LAXITY.stored).read_text() == job.text == dump_config(config)
     assert job.seconds > 0.0
-
-
-@KINDS
-def test_a_job_continues_none_that_differs(tmp_path, kind):
-    folder = holding(tmp_path / "out", kind, CONFIG)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    job = Job(kind, folder, OTHER, resume=True)
-    job.check()
-    told = "differs in run.seed; start again with --force instead of --resume"
-    with pytest.raises(RunError, match=told):
-        job.begin()
-    assert {path: path.read_bytes() for path in before} == before
-
-
-def test_free_keys_may_change_when_a_job_continues(tmp_path):
-    objective = (ObjectiveConfig(output="anterior_range_mm"),)
-
-    def searched(**keys):
-        return OptimisationFile(optimisation=OptimisationConfig(objective=objective, **keys))
-
-    folder = holding(tmp_path / "out", SEARCH, searched(), "evaluated.parquet")
-    for keys, told in (({"chosen": 3}, None), ({"population": 8}, r"optimisation\.population")):
-        job = Job(SEARCH, folder, searched(**keys), resume=True)
-        with nullcontext() if told is None else pytest.raises(RunError, match=told):
-            job.begin()
+    told = f"continuing: run.seed is 7, and the {LAXITY.name} was made with 1"
+    assert (told in capsys.readouterr().err) == (changed and resume)
 
 
 @pytest.mark.parametrize("section", ["study", "walk"])

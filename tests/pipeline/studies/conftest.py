@@ -1,27 +1,21 @@
-"""OpenSim-JAM's example of a walk, simulated once; a process without OpenSim."""
-
-import sys
+"""OpenSim-JAM's example of a walk, simulated once."""
 
 import pytest
-from jam_walks import AS_JAM, JAM_WALK
 
-from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from pipeline.cli.main import main
 
 
 @pytest.fixture(scope="session")
-def jam_walk(jam_folder, opensim, tmp_path_factory):
-    """Return the folder of the first frames of the example; not to be written to."""
+def jam_walk(jam_folder, opensim, knee_data, tmp_path_factory):
+    """Return the folder of the first frames by OpenSim-JAM's settings; not to be written to."""
     folder = tmp_path_factory.mktemp("walk") / "out"
-    changes = [f"--set={key}" for key in (*AS_JAM, "comak.stop_s=1.24")]
-    assert main(["run", str(JAM_WALK), *changes, "--out", str(folder), "--quiet"]) == 0
+    names = {"femur": "ACLC01-R-femur-cart.obj", "tibia": "ACLC01-R-tibia-cart.obj"}
+    meshes = [
+        f'--set=walk.meshes."lenhart2015-R-{bone}-cartilage.stl"='
+        f"{knee_data / 'jam_lenhart2015_knee' / name}"
+        for bone, name in names.items()
+    ]
+    settings = jam_folder / "examples/walking/inputs/comak_settings.xml"
+    changes = ["--set=comak.stop_s=1.24", *meshes, "--out", str(folder), "--quiet"]
+    assert main(["run", str(settings), *changes]) == 0
     return folder
-
-
-@pytest.fixture
-def no_opensim(monkeypatch):
-    """Let the import of OpenSim fail."""
-    monkeypatch.setitem(sys.modules, "opensim", None)
-    wheel.cache_clear()
-    yield
-    wheel.cache_clear()

@@ -88,7 +88,6 @@ def test_orthoload(tmp_path, separator):
     [
         ("N", 1.0 / POUND, "0.62 body weights, expected 1.25 to 5.5; .* now N .*2.77 in lbf"),
         ("N", 1.0 / WEIGHT, "0.00 body weights, .* 4.03 in kN or 2.77 in BW"),
-        ("BW", 100.0 / WEIGHT, "276.8. body weights, .* 2.77 in %BW"),
     ],
 )
 def test_a_wrong_unit_is_told_with_the_right_one(tmp_path, unit, factor, told):
@@ -107,12 +106,9 @@ def test_a_wrong_sign_is_told(tmp_path):
     ):
         read(path, total="Fz")
     assert_allclose(read(path, total={"Fz": -1.0}).parts["total"], FORCE, rtol=1e-5)
-    columns = (TIME, MEDIAL, -LATERAL)
-    path = text(tmp_path / "g.csv", ["time,medial,lateral"], columns)
-    assert any("lateral force is -" in each for each in read(path, **BOTH).warnings)
 
 
-def test_empty_cells_are_gaps_and_text_is_refused(tmp_path):
+def test_rows_without_numbers_are_gaps(tmp_path):
     path = text(tmp_path / "f.csv", ["time,Fz,note"], (TIME, FORCE, 0.0 * TIME))
     lines = path.read_text(encoding="utf-8").splitlines()
     lines[100:160] = [line.split(",")[0] + ",,off" for line in lines[100:160]]
@@ -122,9 +118,8 @@ def test_empty_cells_are_gaps_and_text_is_refused(tmp_path):
     at = at_times(np.array([early, middle, 9.0]), found.time, found.parts["total"])
     assert at[0] == pytest.approx(stride(early), rel=1e-6)
     assert np.isnan(at[1:]).all()
-    lines[5] = lines[5].replace(",", ",off", 1)
-    path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 6, Fz: expected a number, found 'off"):
+    path.write_text("\n".join([*lines[:50], *lines]), encoding="utf-8")
+    with pytest.raises(InputError, match="expected increasing times, found a step of -"):
         read(path, total="Fz")
 
 
@@ -136,28 +131,16 @@ def compared(path, predicted, **keys):
     return compare_with_implant(config, WALK, {"total": predicted}, WEIGHT, "c")
 
 
-@pytest.mark.parametrize(
-    ("column", "keys"),
-    [
-        (TIME, {}),
-        (TIME + 20.0, {"shift_s": -20.0}),
-        (1e3 * TIME, {"time_unit": "ms"}),
-        (100.0 * (TIME - WALK[0]) / np.ptp(WALK), {"time_unit": "percent"}),
-    ],
-)
-def test_times(tmp_path, column, keys):
-    path = text(tmp_path / "f.csv", ["time,Fz"], (column, FORCE))
-    found = compared(path, stride(WALK), **keys)
+@pytest.mark.parametrize("shift", [0.0, -20.0])
+def test_times(tmp_path, shift):
+    path = text(tmp_path / "f.csv", ["time,Fz"], (TIME - shift, FORCE))
+    found = compared(path, stride(WALK), shift_s=shift)
     assert found.comparison.parts["total"].rms_N < 15.0
     assert found.comparison.instants == len(WALK)
     assert not found.warnings
 
 
 def test_a_wrong_shift_is_told(tmp_path):
-    path = text(tmp_path / "f.csv", ["time,Fz"], (TIME + 0.4, FORCE))
-    [warning] = compared(path, stride(WALK)).warnings
-    assert "correlate by" in warning
-    assert "check the shift of the times (implant_forces.shift_s, now 0 s)" in warning
     path = text(tmp_path / "g.csv", ["time,Fz"], (TIME + 50.0, FORCE))
     with pytest.raises(
         InputError, match=r"from 2.305 to 3.615 s, .* found 50.75 .* state .*shift_s"
@@ -176,7 +159,6 @@ def test_errors_have_their_definitions(tmp_path):
     assert rows["total"].rms_N == pytest.approx(0.1 * np.sqrt((force**2).mean()), rel=1e-5)
     r2 = 1.0 - (0.01 * force**2).sum() / ((force - force.mean()) ** 2).sum()
     assert rows["total"].r2 == pytest.approx(r2, rel=1e-5)
-    assert rows["total"].correlation == pytest.approx(1.0)
     assert rows["medial"].rms_BW == pytest.approx(50.0 / 700.0, rel=1e-5)
     assert rows["medial"].mean_error_N == pytest.approx(50.0, rel=1e-5)
     assert rows["lateral"].rms_N == pytest.approx(0.0, abs=1e-3)

@@ -12,9 +12,11 @@ from dynamics import Ligament
 from dynamics.ligaments.bundle_tables import (
     LENHART_LIGAMENTS,
     ligament_rows,
+    ligaments_of,
     load_ligament_draws,
     load_ligaments,
 )
+from dynamics.musculoskeletal.osim_ligaments import OsimLigaments
 from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.femur_patches import LineTracer
@@ -25,6 +27,7 @@ from pipeline.cli.main import main
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.studies.laxity import study
 from pipeline.studies.laxity.study import passing
+from tests.dynamics.musculoskeletal.osim_texts import ligament
 
 CONFIG = """
 [run]
@@ -124,6 +127,40 @@ def test_the_calibrated_table_gives_the_calibrated_laxity(calibrated, tmp_path):
     assert_allclose(again["tests"][1]["given"], document["tests"][1]["calibrated"], rtol=0.02)
 
 
+def test_the_calibrated_opensim_model_is_the_calibrated_table(tmp_path):
+    """The frames of its bodies are those of the bones."""
+    bundles = load_ligaments(table_of_bundles(tmp_path))
+    meshes = [f'<Smith2018ContactMesh name="{bone}"><socket_frame>/bodyset/{bone}</socket_frame>'
+              "</Smith2018ContactMesh>" for bone in ("femur", "tibia")]  # fmt: skip
+    ligaments = [
+        ligament(
+            each.name,
+            (("/bodyset/femur", each.femoral), ("/bodyset/tibia", each.tibial)),
+            each.rest_length,
+            each.stiffness,
+        )
+        for each in bundles
+    ]
+    path = tmp_path / "knee.osim"
+    path.write_text(
+        '<OpenSimDocument Version="40000"><Model><BodySet><objects><Body name="femur"/>'
+        f'<Body name="tibia"/></objects></BodySet><ContactGeometrySet><objects>{"".join(meshes)}'
+        f"</objects></ContactGeometrySet><ForceSet><objects>{''.join(ligaments)}</objects>"
+        "</ForceSet></Model></OpenSimDocument>"
+    )
+    document, out = conducted(tmp_path, "osim", ligaments=path, first=FIRST)
+    by_table, _ = conducted(tmp_path, "table", first=FIRST)
+    assert_allclose(
+        document["tests"][0]["calibrated"], by_table["tests"][0]["calibrated"], rtol=1e-5
+    )
+    table = load_ligaments(out / "ligaments.csv")
+    written = ligaments_of(OsimLigaments(out / "ligaments.osim", (), ()).table())
+    for each, other, before in zip(table, written, bundles, strict=True):
+        assert_allclose(other.rest_length, each.rest_length, rtol=1e-8)
+        assert_allclose(other.femoral, each.femoral, rtol=0.0, atol=1e-9)
+        assert abs(other.rest_length / before.rest_length - 1.0) > 1e-4
+
+
 def test_tables_have_each_state_and_bundle(calibrated):
     document, out = calibrated
     states = pd.read_csv(out / "laxity.csv")
@@ -177,14 +214,25 @@ def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path, monkeypatc
     assert f"of those by the contact model, found {', '.join(off)};" in compared
 
 
-def test_bundles_that_are_slack_in_all_states_are_told(tmp_path):
+def test_bundles_that_are_slack_in_all_states_are_told_and_strained(tmp_path):
     bundles = pd.read_csv(table_of_bundles(tmp_path))
     bundles.loc[3, "rest_length_mm"] *= 1.3
     bundles.to_csv(tmp_path / "slack.csv", index=False)
     document, out = conducted(tmp_path, "slack", ligaments=tmp_path / "slack.csv", torque=0.1)
     strain = pd.read_csv(out / "tensions.csv").groupby("bundle").strain_percent.max()
     (note,) = (note for note in document["notes"] if "slack in all" in note)
-    assert f"slack in all: LCL1 by {-strain['LCL1']:.0f} %: are" in note
+    assert f"slack in all: LCL1 by {-strain['LCL1']:.0f} %: rest" in note
+    remedy = "reference_strain = 0.03 in [laxity.groups.LCL]"
+    assert remedy in note
+    more = f"groups.LCL.{remedy.split(' in ')[0]}"
+    document, out = conducted(
+        tmp_path, "mended", ligaments=tmp_path / "slack.csv", torque=0.1, more=more
+    )
+    assert not any("slack in all" in note for note in document["notes"])
+    tensions = pd.read_csv(out / "tensions.csv")
+    rest = tensions[(tensions.bundle == "LCL1") & (tensions.load == 0.0)]
+    # The knee of the table rests elsewhere than with a bundle that pulls.
+    assert_allclose(rest.strain_percent, 3.0, rtol=0.1)
 
 
 def test_bundles_pass_through_a_plate_from_either_side():

@@ -98,7 +98,7 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
     model = OsimModel(data_file(walk.model))
     meshes = {name: Path(data_file(path)) for name, path in walk.meshes.items()}
     examples = knee_data / "jam_comak_walking/examples/walking"
-    _, sweep, *_ = read_marker_settings(examples / "inputs/comak_inverse_kinematics_settings.xml")
+    _, sweep = read_marker_settings(examples / "inputs/comak_inverse_kinematics_settings.xml")
     # The first half of the parabola: 27.5 degrees in 1.5 s.
     sweep = replace(sweep, stop=0.25 * sweep.stop, seconds=0.5 * sweep.seconds)
     found = passive_functions(

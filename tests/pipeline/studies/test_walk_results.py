@@ -1,4 +1,4 @@
-"""Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
+"""Results of walks, and walks from OpenSim-JAM's settings."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
-from pipeline.cli.main import main
 from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.walk import pressure_pictures
 
@@ -79,32 +78,11 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def jam_settings(jam_folder):
-    return jam_folder / "examples/walking/inputs/comak_settings.xml"
-
-
-@pytest.fixture(scope="module")
-def done(jam_settings, jam_walk, knee_data, tmp_path_factory):
-    """Return the folder of the first frames from OpenSim-JAM's own settings, recorded before."""
-    folder = tmp_path_factory.mktemp("comak") / "out"
-    recorded = f"--set=walk.replay={jam_walk / 'plant.npz'}"
-    names = {"femur": "ACLC01-R-femur-cart.obj", "tibia": "ACLC01-R-tibia-cart.obj"}
-    options = ["--set=comak.stop_s=1.24"] + [
-        f'--set=walk.meshes."lenhart2015-R-{bone}-cartilage.stl"='
-        f"{knee_data / 'jam_lenhart2015_knee' / name}"
-        for bone, name in names.items()
-    ]
-    options.append(recorded)
-    assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
-    return folder
-
-
-def test_tables_agree_with_opensim_jam(done, jam_folder):
+def test_tables_agree_with_opensim_jam(jam_walk, jam_folder):
     results = jam_folder / "examples/walking/results/comak"
     activations = read_motion_table(results / "walking_activation.sto")
     forces = read_motion_table(results / "walking_force.sto")
-    states, found = (read_motion_table(done / f"{name}.sto") for name in ("states", "forces"))
+    states, found = (read_motion_table(jam_walk / f"{name}.sto") for name in ("states", "forces"))
     rows = slice(len(found.time))
     for name in found.names:
         if (column := f"/forceset/{name}") in forces.names:
@@ -116,7 +94,7 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
             theirs = activations.column(f"/forceset/{name}")[rows]
             assert_allclose(states.column(column), theirs, rtol=0.0, atol=1e-2, err_msg=name)
     values = read_motion_table(results / "walking_values.sto")
-    motion = read_motion_table(done / "kinematics.mot")
+    motion = read_motion_table(jam_walk / "kinematics.mot")
     # In the table of values, three angles of the left leg are in radians.
     for column in {*motion.names} - {"knee_flex_l", "ankle_flex_l", "subt_angle_l"}:
         theirs = values.column(column)[: len(motion.time)]

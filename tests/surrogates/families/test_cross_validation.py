@@ -1,53 +1,17 @@
 """Cross-validation and the model of the standard error."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from reference import cube
 
 from surrogates.families.cross_validation import (
     CrossCheck,
-    Fitted,
     coverage,
     fit_spread,
-    k_fold,
     spread_at,
     standardised,
 )
 from surrogates.families.training import polynomial_exponents
-
-
-def mean_fit(seen):
-    """A fit that predicts the mean of its outputs, with an error that tells how many it saw."""
-
-    def fit(x, y, rng):
-        seen.append((x.copy(), rng))
-        regressor = SimpleNamespace(
-            predict=lambda at: np.tile(y.mean(axis=0), (len(at), 1)),
-            standard_error=lambda at: np.full((len(at), y.shape[1]), float(len(y))),
-        )
-        return Fitted(regressor, None)
-
-    return fit
-
-
-@pytest.mark.parametrize("folds", [2, 5, 11])
-def test_every_row_is_predicted_without_its_fold(folds):
-    x, y = cube(11), cube(11, 2, seed=1)
-    seen = []
-    rng = np.random.default_rng(3)
-    check = k_fold(mean_fit(seen), x, y, folds, rng)
-    assert check.kind == "k-fold"
-    assert len(seen) == folds
-    assert all(given is rng for _, given in seen)
-    out = [~(x[:, None] == kept[None]).all(axis=2).any(axis=1) for kept, _ in seen]
-    np.testing.assert_array_equal(np.sum(out, axis=0), 1)
-    for rows in out:
-        expected = y[rows] - y[~rows].mean(axis=0)
-        np.testing.assert_allclose(check.residuals[rows], expected, rtol=1e-12)
-        np.testing.assert_array_equal(check.standard_errors[rows], np.sum(~rows))
-    np.testing.assert_array_equal(check.rows, np.arange(11))
 
 
 def test_standardised_and_coverage():

@@ -8,6 +8,7 @@ import reference
 from reference import cube
 from threadpoolctl import threadpool_limits
 
+from surrogates.core.correlations import CORRELATIONS
 from surrogates.families.cross_validation import coverage
 from surrogates.families.kriging import (
     KrigingSettings,
@@ -17,7 +18,6 @@ from surrogates.families.kriging import (
     local_error,
     spread_picks,
 )
-from surrogates.families.regressor import CORRELATIONS
 from surrogates.families.training import basis_matrix, polynomial_exponents
 
 #: These functions are smooth to the last digit, unlike the loads of triangulated surfaces.
@@ -46,9 +46,8 @@ def likelihood_of(kinds, shear_inputs, n=40, d=4):
 LIKELIHOODS = [
     ([0, 0, 0, 0], ()),
     ([1, 1, 1, 1], ()),
-    ([2, 2, 2, 2], ()),
     ([1, 0, 0, 0], (3,)),
-    ([1, 0, 2, 0], (1, 3)),
+    ([1, 0, 1, 0], (1, 3)),
 ]
 
 
@@ -104,7 +103,7 @@ def test_fit_passes_through_its_samples(correlation):
     assert (reference.standard_error(fitted.regressor, x) < 1e-3 * scale).all()
 
 
-@pytest.mark.parametrize("correlation", ["squared_exponential", "mixed", "matern32"])
+@pytest.mark.parametrize("correlation", ["squared_exponential", "mixed", "matern52"])
 def test_leave_one_out_is_a_model_without_the_row(correlation):
     x = cube(50, 4)
     y = kinked(x)

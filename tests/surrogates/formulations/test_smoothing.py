@@ -1,7 +1,5 @@
 """Smoothed surrogates: what the smoothing changes, and first and second derivatives."""
 
-from dataclasses import replace
-
 import core_probe
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from surrogate_arrays import arrays
 
 import surrogates
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -31,10 +28,8 @@ def smooth_clip(x, width):
 
 
 def smoothable(formulation, family, width=WIDTH, seed=0):
-    """A smoothed compartment; its correlations are those of the case, but Matern 3/2."""
-    model = compartment(formulation, family, seed)
-    parts = [replace(r, kinds=np.minimum(r.kinds, 1)) for r in model.regressors]
-    return replace(model, regressors=tuple(parts)).smoothed(width)
+    """A smoothed compartment."""
+    return compartment(formulation, family, seed).smoothed(width)
 
 
 def trained(model, count, seed=0, low=-1.1, high=1.0, within=0.9):
@@ -162,14 +157,6 @@ def test_knee_sums_up_its_compartments_and_keeps_its_kind(tmp_path):
     read = surrogates.load(tmp_path / "smooth.npz")
     assert_array_equal(read.loads(pose, 2).hessian, smooth.loads(pose, 2).hessian)
     assert read.compartment("medial").smoothing == RECOMMENDED_SMOOTHING
-
-
-def test_rough_correlations_are_refused():
-    model = smoothable("inverted", "kriging", 0.0)
-    first, *others = model.regressors
-    parts = (replace(first, kinds=np.array([0, 0, 2, 0, 0, 0])), *others)
-    with pytest.raises(InputError, match=r"smoothing: .* found 'matern32'; train with"):
-        replace(model, regressors=parts).smoothed()
 
 
 def test_heights_below_the_path_by_the_fall():
