@@ -102,24 +102,18 @@ _LEAST = 0.5
 
 
 class LoadedPatches(NamedTuple):
-    """Poses under load with the loaded compartment, and points (N, 3) [m] of the contact there."""
+    """Poses under load with the loaded compartment, and points (N, 3) [m] of the femur there."""
 
     poses: list[tuple[Pose, str]]
     femur: FloatArray
-    tibia: FloatArray
     #: Of nodes ten of which are across the narrowest contact [mm].
     spacing: float
 
     def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
-        """Return the patches alone of surfaces [m] of the knee."""
-        femur, tibia = _within(surfaces.femur, self.femur), _within(surfaces.tibia, self.tibia)
-        # Vertices stay: a layer may have a thickness for each.
-        return replace(
-            surfaces,
-            femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]),
-            tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[tibia]),
-            compartments=surfaces.compartments[tibia],
-        )
+        """Return surfaces [m] of the knee, of the femur the patches alone."""
+        # The layer is meshed as a whole: at the rim of a patch, elements may fold.
+        femur = _within(surfaces.femur, self.femur)
+        return replace(surfaces, femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]))
 
 
 def loaded_patches(
@@ -136,7 +130,7 @@ def loaded_patches(
         for points, (pose, _) in zip(pressed, poses, strict=True)
     ]
     spacing = spacing_across(contact_width(min(areas)))
-    return LoadedPatches(poses, np.concatenate(femoral), np.concatenate(pressed), spacing)
+    return LoadedPatches(poses, np.concatenate(femoral), spacing)
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
