@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -54,6 +55,8 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
             patches = loaded_patches(config, surfaces, sample_space(config, path))
+            if patches is not None:
+                patches = _meshed(config, surfaces, patches)
             found = None if patches is None else roughness(config, surfaces, patches)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
@@ -61,27 +64,21 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
         if found <= SMOOTH:
             reason = f"{_ELEMENTS}; {_smooth_words(found)}, which is little"
-            return _elements(config, surfaces, patches, 0.0, (reason,))
+            return LawChoice(patches.spacing, 0.0, (reason,))
         return _smoothed(config, surfaces, patches, found)
 
 
-def _elements(
-    config: Config,
-    surfaces: KneeSurfaces,
-    patches: LoadedPatches,
-    smooth_um: float,
-    reasons: tuple[str, ...],
-) -> LawChoice:
-    """Return finite elements of a spacing at which the whole layer can be meshed, else springs."""
+def _meshed(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> LoadedPatches:
+    """Return patches with a spacing at which the layer can be meshed; raises `InputError`."""
     for part in _SPACINGS:
-        spacing = round(part * patches.spacing, 2)
+        found = patches._replace(spacing=round(part * patches.spacing, 2))
         try:
-            build_elements(as_elements(config.contact, spacing), surfaces)
+            build_elements(as_elements(config.contact, found.spacing), surfaces)
         except InputError as error:
-            told = error
+            folded = error
         else:
-            return LawChoice(spacing, smooth_um, reasons)
-    return _linear(f"the layer cannot be meshed ({told})", smooth_um)
+            return found
+    raise folded
 
 
 def _smoothed(
@@ -106,7 +103,7 @@ def _smoothed(
             f"{1e6 * tibia.largest:.0f} um"
         )
         then = f"{_ELEMENTS}; then {_smooth_words(trial.found)}"
-        return _elements(config, trial.surfaces, patches, deviation, (cost, moved, then))
+        return LawChoice(patches.spacing, deviation, (cost, moved, then))
     # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
@@ -117,11 +114,10 @@ def _smoothed(
 
 
 class _Trial(NamedTuple):
-    """Smoothed bodies, the surfaces of the knee, and their roughness [1], NaN if unknown."""
+    """Smoothed surfaces, and their roughness [1], NaN if unknown."""
 
     femur: Smoothed
     tibia: Smoothed
-    surfaces: KneeSurfaces
     found: float
 
     @property
@@ -138,10 +134,12 @@ def _trial(
     )
     labels = compartment_labels(config.knee, tibia.mesh)
     moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh, compartments=labels)
-    found = roughness(config, moved, patches)
+    found = None
+    with suppress(InputError):  # elements fold
+        found = roughness(config, moved, patches)
     assert femur.smoothed is not None
     assert tibia.smoothed is not None
-    return _Trial(femur.smoothed, tibia.smoothed, moved, np.nan if found is None else found)
+    return _Trial(femur.smoothed, tibia.smoothed, np.nan if found is None else found)
 
 
 def _smooth_words(found: float) -> str:
