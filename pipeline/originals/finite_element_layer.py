@@ -13,13 +13,6 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.findings import Finding
 from foundation.base.loads import AREA
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import (
-    CoupledLaw,
-    LayerLaw,
-    SeriesLaw,
-    SpringLaw,
-    single_laws,
-)
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.condensed_layer import LayerSize
 from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
@@ -198,40 +191,27 @@ ELEMENTS = ContactKind(
 
 
 #: References in words; finite elements are the layer itself.
-COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
+FINITE_ELEMENTS, ITSELF = "finite elements", "itself"
 #: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
 #: take minutes, nodes further apart do not resolve the peak pressure.
-_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 12.0, 0.7, 2.0
+_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 10.0, 0.7, 2.0
 #: Longest condensation [s].
 _MOST_SECONDS = 60.0
 _MODEL = "finite_element"
 
 
-def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
-    """Return coupled springs of the layers of other springs, over the same surfaces."""
-    law = _coupled(model.law, nodes_across)
-    if model.surface == "curved":
-        return model.with_law(law)
-    return ElasticFoundation(
-        model.femur,
-        model.tibia,
-        law,
-        conservative=model.conservative,
-        dissipation=model.dissipation,
-        compartments=model.compartments,
-        compartment_names=model.compartment_names,
-        search_depth=model.search_depth,
-    )
+def spacing_across(width: float) -> float:
+    """Return the spacing of nodes [mm] that puts ten nodes across a patch [m]."""
+    return float(np.clip(spacing_for(width, _REFERENCE_NODES), _FINEST_MM, _COARSEST_MM))
 
 
-def _coupled(law: SpringLaw, nodes_across: int) -> SpringLaw:
-    layers = [_of_layer(layer, nodes_across) for layer in single_laws(law)]
-    return layers[0] if len(layers) == 1 else SeriesLaw(*layers)
-
-
-def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
-    constants = layer.youngs_modulus, layer.poissons_ratio, layer.thickness
-    return CoupledLaw(*constants, nodes_across=nodes_across)
+def as_elements(contact: ContactConfig, spacing: float) -> ContactConfig:
+    """Return the layers of a section [contact] by finite elements, nodes `spacing` [mm] apart."""
+    tree = with_model(contact.model_dump(exclude_none=True), _MODEL)
+    try:
+        return ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
+    except ValidationError as error:
+        raise InputError(str(error.errors()[0]["msg"])) from error
 
 
 def element_layer(
@@ -247,13 +227,8 @@ def element_layer(
             "contact.femur_layer.thickness_file has a row per tibial vertex, which finite elements "
             "cannot use"
         )
-    across = spacing_for(2.0 * float(np.sqrt(area / np.pi)), _REFERENCE_NODES)
-    spacing = float(np.clip(across, finest, _COARSEST_MM))
-    tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
-    try:
-        contact = ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
-    except ValidationError as error:
-        raise InputError(str(error.errors()[0]["msg"])) from error
+    spacing = max(spacing_across(contact_width(area)), finest)
+    contact = as_elements(config.contact, spacing)
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
     if (seconds := model.size.seconds) > _MOST_SECONDS:

@@ -146,7 +146,7 @@ FINDINGS = (
     (
         {"contact": {"law": "modified"}},
         "warning",
-        ["contact.law: ", "of [contact] is the linear law", "give f, m", 'law = "coupled"'],
+        ["contact.law: ", "of [contact] is the linear law", "give f, m", 'law = "linear"'],
     ),
     (
         {"space": {"load_N": [2.0, 1e9]}},
