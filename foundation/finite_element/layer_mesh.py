@@ -20,7 +20,7 @@ from foundation.surfaces.triangle_mesh import MeshWarning
 #: distance over the thickness at which the lean has faded to 1/e.
 _STEP, ROUNDS, _FADED = 0.25, 40, 0.5
 #: Change of the thickness below which a column counts as unchanged, over the thickness.
-_UNCHANGED = 1e-3
+_UNCHANGED = 0.1
 
 
 class Straightening:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import Smoothed
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.finite_element_layer import as_elements, build_elements
 from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
@@ -22,8 +20,6 @@ from surrogates.sampling.space import ReferencePath
 
 #: Deviations of the smoothing that are tried in turn [um].
 DEVIATIONS_UM = (20.0, 50.0, 100.0)
-#: Parts of the spacing of nodes that are tried in turn: elements may fold at one of them.
-_SPACINGS = (1.0, 0.8, 1.25)
 _ELEMENTS = 'model = "finite_element": the elastic layer itself'
 _LINEAR = (
     'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
@@ -55,8 +51,6 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
             patches = loaded_patches(config, surfaces, sample_space(config, path))
-            if patches is not None:
-                patches = _meshed(config, surfaces, patches)
             rms = None if patches is None else roughness(config, surfaces, patches)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
@@ -66,19 +60,6 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
             reason = f"{_ELEMENTS}; {_smooth_words(rms)}, which is little"
             return LawChoice(patches.spacing, 0.0, (reason,))
         return _smoothed(config, surfaces, patches, rms)
-
-
-def _meshed(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> LoadedPatches:
-    """Return patches with a spacing at which the layer can be meshed; raises `InputError`."""
-    for part in _SPACINGS:
-        resized = patches._replace(spacing=round(part * patches.spacing, 2))
-        try:
-            build_elements(as_elements(config.contact, resized.spacing), surfaces)
-        except InputError as error:
-            folded = error
-        else:
-            return resized
-    raise folded
 
 
 def _smoothed(
@@ -134,9 +115,7 @@ def _trial(
     )
     labels = compartment_labels(config.knee, tibia.mesh)
     moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh, compartments=labels)
-    rms = None
-    with suppress(InputError):  # elements fold
-        rms = roughness(config, moved, patches)
+    rms = roughness(config, moved, patches)
     assert femur.smoothed is not None
     assert tibia.smoothed is not None
     return _Trial(femur.smoothed, tibia.smoothed, np.nan if rms is None else rms)
