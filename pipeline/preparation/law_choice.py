@@ -67,7 +67,7 @@ def _smoothed(
 ) -> LawChoice:
     cost = (
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
-        f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
+        f"{100.0 * rough:.2g} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
     # The middle one first: surfaces become smoother with the deviation.
     least, middle, largest = DEVIATIONS_UM
