@@ -161,7 +161,7 @@ class Domain(ArrayRecord):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], inputs: int = 6) -> Self:
-        """Build from arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none."""
+        """Return the domain of `to_arrays`, as limits (3,) [1, 1, Pa]; of none the whole box."""
         if not arrays:
             return cls.whole_box()
         for name in ("limits", "inflation", "lifted"):
