@@ -125,10 +125,6 @@ class Domain(ArrayRecord):
             criteria[:, 5] = 1.0 + learnt[:, 2]
         return criteria
 
-    def flag(self, compartment: str, variables: FloatArray, loads: FloatArray) -> Flag:
-        """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
-        return self.flags(compartment, variables[None], loads[None])[0]
-
     def flags(self, compartment: str, variables: FloatArray, loads: FloatArray) -> list[Flag]:
         """Return why poses of variables (N, 6 or more) [1] and loads (N, 12) [SI] are outside."""
         criteria = self._criteria(variables, loads)
