@@ -209,6 +209,8 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
         text = told["error"]
     assert len(text) > 20
     assert "\n" not in text
+    if command in ("compare-runs", "design", "report", "wear") and given in ("folder", "nothing"):
+        assert text.endswith(f"; make one with `knee-contact run CONFIG --out {given}`")
     if given == "typo.toml" and command in ("run", "check"):
         assert "did you mean name?" in text
     assert sorted(tmp_path.iterdir()) == before

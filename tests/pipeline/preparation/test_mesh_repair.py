@@ -181,7 +181,7 @@ def test_thin_closed_shells_are_cartilage(shapes):
     assert told == [
         "material: cartilage, as both bodies are thin closed shells; state --material otherwise"
     ]
-    with pytest.raises(InputError, match="please state: --material polyethylene or cartilage"):
+    with pytest.raises(InputError, match="state --material polyethylene or --material"):
         _material({**closed, "tibia": shapes["tibia"]}, told)
 
 
