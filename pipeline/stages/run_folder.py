@@ -8,7 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -226,7 +226,7 @@ class TrainedRun:
     """A finished run: its configuration, trained surrogate, reference path and original model."""
 
     folder: Path
-    config: Config
+    config: Config = field(repr=False)
     surrogate: ContactSurrogate
 
     @classmethod

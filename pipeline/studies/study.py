@@ -88,6 +88,8 @@ class Task:
 
     #: Files of the run that change the results.
     names: ClassVar[tuple[str, ...]] = "knee.npz", "path.json", "config.toml", "wear.npz"
+    #: Kind of the finished run.
+    kind: ClassVar[type[TrainedRun | TrainedDesigns]] = TrainedRun
     #: Run directory.
     folder: str
     #: Model of the contact loads: "surrogate" or "original".
@@ -102,17 +104,12 @@ class Task:
     @classmethod
     def of(cls, folder: Path, model: str, changes: Mapping[str, Any], draws: str = "") -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value."""
-        simulation = replaced(cls.stated(folder), changes)
+        simulation = replaced(cls.kind.open(folder).config.simulation, changes)
         content = hashlib.sha256(f"{model} {simulation.model_dump_json()}".encode())
         for file in (folder / name for name in (*cls.names, draws)):
             content.update(file.read_bytes() if file.is_file() else b"")
         source = content.hexdigest()
         return cls(str(folder.resolve()), model, simulation, source, draws)
-
-    @staticmethod
-    def stated(folder: Path) -> SimulationConfig:
-        """Return the [simulation] of a finished run."""
-        return TrainedRun.open(folder).config.simulation
 
     @property
     def ligament_draws(self) -> tuple[LigamentDraw, ...]:
@@ -339,11 +336,7 @@ class DesignTask(Task):
     """Common settings of the runs of a study over designs; the fields are those of `Task`."""
 
     names: ClassVar[tuple[str, ...]] = "knee.npz", "config.toml"
-
-    @staticmethod
-    def stated(folder: Path) -> SimulationConfig:
-        """Return the [simulation] of a finished run over designs."""
-        return TrainedDesigns.open(folder).config.simulation
+    kind = TrainedDesigns
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a design, and the values of the other factors."""

@@ -224,6 +224,6 @@ def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
     for body in ("femur", "tibia"):
         (folder / f"{body}.stl").rename(folder / f"{body[0]}.stl")
     assert main(["init"]) == 2
-    told = capsys.readouterr().err
-    assert re.search(r"state --femur FILE; .*state --tibia FILE; .*state --material poly", told)
+    words = r"state --femur FILE; .*state --tibia FILE; .*state --material poly"
+    assert re.search(words, capsys.readouterr().err)
     assert not (folder / "mine.toml").exists()
