@@ -99,26 +99,40 @@ static void design_jets(state *at, const regressor *r, double *out)
     chain(&at->s, r->outputs, rows, row, bends, order ? p : 0, parameters, out);
 }
 
+/* The piece between increasing breaks in which x is, the first or the last one beyond them. */
+static int piece_at(int knots, const double *breaks, double x)
+{
+    int low = 0, high = knots - 1;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (breaks[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A cubic of coefficients of falling powers, `stride` apart. */
+static curve cubic_at(const double *q, int stride, double t)
+{
+    const double a = q[0], b = q[stride], c = q[2 * stride];
+    const curve f = {((a * t + b) * t + c) * t + q[3 * stride], (3.0 * a * t + 2.0 * b) * t + c,
+                     6.0 * a * t + 2.0 * b};
+    return f;
+}
+
 /* Fill the five coordinates of a path at a flexion. */
 static void path_at(state *at, const path *p, const double *flexion, double *out)
 {
     const space *s = &at->s;
-    const int stride = 5 * p->count;
-    double *free = at->free, *t, *powers, *product, here;
-    int piece = 0, k, e;
-    while (piece < p->count - 1 && flexion[0] >= p->flexion[piece + 1])
-        piece++;
-    here = flexion[0] - p->flexion[piece];
+    const int piece = piece_at(p->count + 1, p->flexion, flexion[0]);
+    const double here = flexion[0] - p->flexion[piece];
+    double *free = at->free, *t, *powers, *product;
+    int k, e;
     if (!p->of_design) {
-        const double *q = p->pieces + 5 * piece;
-        for (k = 0; k < 5; k++, q++, out += s->size) {
-            const double a = q[0], b = q[stride], c = q[2 * stride];
-            curve f;
-            f.value = ((a * here + b) * here + c) * here + q[3 * stride];
-            f.slope = (3.0 * a * here + 2.0 * b) * here + c;
-            f.bend = 6.0 * a * here + 2.0 * b;
-            apply(s, f, flexion, out);
-        }
+        for (k = 0; k < 5; k++, out += s->size)
+            apply(s, cubic_at(p->pieces + 5 * piece + k, 5 * p->count, here), flexion, out);
         return;
     }
     powers = jets(at, 20);
@@ -138,6 +152,15 @@ static void path_at(state *at, const path *p, const double *flexion, double *out
     at->free = free;
 }
 
+/* A variable of the box, at most `most` in size when scaled. */
+static curve held_variable(const compartment *c, int k, double scaled, double most)
+{
+    curve f = clip(scaled, most, c->smoothing);
+    f.value = c->box_middle[k] + c->box_half[k] * f.value;
+    f.bend /= c->box_half[k];
+    return f;
+}
+
 /* Hold the pose in the box, the height over its path kept up to FARTHEST; fill x[0..4], the scaled
    variables, not held, and x[5] with -1, or with a height that is not kept. */
 static void hold(state *at, double *x)
@@ -145,18 +168,14 @@ static void hold(state *at, double *x)
     const compartment *c = at->c;
     const space *s = &at->s;
     const int n = s->size;
-    const double *q = at->coordinates, width = c->smoothing;
+    const double *q = at->coordinates;
     double *free = at->free, *path_here = jets(at, 5), *path_there = jets(at, 5);
     double *flexion = jets(at, 1), lift;
     int inside, k, row = 0;
     x[0] = (q[0] - c->box_middle[0]) / c->box_half[0];
     scale(s, 1.0, q, flexion);
-    if (!(fabs(x[0]) <= FOLLOWED)) {
-        curve f = clip(x[0], FOLLOWED, width);
-        f.value = c->box_middle[0] + c->box_half[0] * f.value;
-        f.bend /= c->box_half[0];
-        apply(s, f, q, flexion);
-    }
+    if (!(fabs(x[0]) <= FOLLOWED))
+        apply(s, held_variable(c, 0, x[0], FOLLOWED), q, flexion);
     path_at(at, &c->box, flexion, path_here);
     lift = (q[4 * n] - path_here[3 * n]) / FARTHEST;
     x[5] = fabs(lift) <= 1.0 ? -1.0 : -lift;
@@ -173,12 +192,7 @@ static void hold(state *at, double *x)
         return;
     at->held = at->free = path_here + 11 * wide(n); /* behind what is still needed */
     at->held = jets(at, 6);
-    {
-        curve f = clip(x[0], 1.0, width);
-        f.value = c->box_middle[0] + c->box_half[0] * f.value;
-        f.bend /= c->box_half[0];
-        apply(s, f, q, at->held);
-    }
+    apply(s, held_variable(c, 0, x[0], 1.0), q, at->held);
     path_at(at, &c->box, at->held, path_there);
     for (k = 0, row = 0; k < 5; k++) {
         double *offset = at->held + (k + 1) * n;
@@ -188,11 +202,9 @@ static void hold(state *at, double *x)
         f.value = offset[0];
         if (k != 3) {
             row++;
-            f = clip(x[row], 1.0, width);
-            f.value = c->box_middle[row] + c->box_half[row] * f.value;
-            f.bend /= c->box_half[row];
+            f = held_variable(c, row, x[row], 1.0);
         } else if (fabs(lift) > 1.0) { /* not NaN */
-            f = clip(offset[0], FARTHEST, width * FARTHEST);
+            f = clip(offset[0], FARTHEST, c->smoothing * FARTHEST);
         }
         apply(s, f, offset, offset);
         add(s, 1.0, path_there + k * n, offset);
