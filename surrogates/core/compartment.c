@@ -11,10 +11,8 @@ enum { ROOT_STEPS = 60 };
 static curve step_at(double t)
 {
     const double rest = 1.0 - t;
-    curve f;
-    f.value = t * t * t * t * (2.5 - t * (3.0 - t));
-    f.slope = t * t * t * (10.0 - t * (15.0 - 6.0 * t));
-    f.bend = 30.0 * t * t * rest * rest;
+    const curve f = {t * t * t * t * (2.5 - t * (3.0 - t)), t * t * t * (10.0 - t * (15.0 - 6.0 * t)),
+                     30.0 * t * t * rest * rest};
     return f;
 }
 
@@ -22,14 +20,13 @@ static curve step_at(double t)
 static curve clip(double x, double most, double width)
 {
     const double size = fabs(x), sign = x > 0.0 ? 1.0 : -1.0, breadth = 2.0 * width;
-    curve f = {0.0, 1.0, 0.0};
-    f.value = x;
+    curve f = {x, 1.0, 0.0}, s;
     if (size <= most)
         return f;
     f.value = sign * (most + width);
     f.slope = 0.0;
     if (!(width == 0.0 || size >= most + breadth)) {
-        const curve s = step_at((size - most) / breadth);
+        s = step_at((size - most) / breadth);
         f.value = sign * (size - breadth * s.value);
         f.slope = 1.0 - s.slope;
         f.bend = -sign * s.bend / breadth;
@@ -213,15 +210,10 @@ static void hold(state *at, double *x)
 
 static void fill_turn(const space *s, const double *angle, double *cosine, double *sine)
 {
-    curve f;
-    f.value = cos(angle[0]);
-    f.slope = -sin(angle[0]);
-    f.bend = -f.value;
+    const double c = cos(angle[0]), v = sin(angle[0]);
+    const curve f = {c, -v, -c}, g = {v, c, -v};
     apply(s, f, angle, cosine);
-    f.value = -f.slope;
-    f.slope = -f.bend;
-    f.bend = -f.value;
-    apply(s, f, angle, sine);
+    apply(s, g, angle, sine);
 }
 
 /* Fill the place p = t + R c of the condyle's point, R = Ry(-rotation) Rx(-adduction) Rz(flexion). */
@@ -344,10 +336,7 @@ static curve root_at(const compartment *c, double r)
 static curve power_of_root(double factor, double degree, curve root)
 {
     const double slope = factor * degree * power(root.value, degree - 1.0);
-    curve f;
-    f.value = factor * power(root.value, degree);
-    f.slope = 0.5 * slope * root.slope;
-    f.bend = 0.0;
+    curve f = {factor * power(root.value, degree), 0.5 * slope * root.slope, 0.0};
     if (root.value > 0.0)
         f.bend = 0.25 * ((degree - 1.0) * slope / root.value * root.slope * root.slope
                          + slope * root.bend);
