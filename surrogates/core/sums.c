@@ -10,6 +10,17 @@ static int together(int n)
     return (n + rounds - 1) / rounds;
 }
 
+/* Call a function with the number n <= SUMS: `few` with 1 or 2. */
+#define WRITTEN_OUT(n, few, many, ...) \
+    switch (n) { \
+    case 1: few(1, __VA_ARGS__); break; \
+    case 2: few(2, __VA_ARGS__); break; \
+    case 3: many(3, __VA_ARGS__); break; \
+    case 4: many(4, __VA_ARGS__); break; \
+    case 5: many(5, __VA_ARGS__); break; \
+    default: many(SUMS, __VA_ARGS__); \
+    }
+
 INLINE void rows_of(const int n, int count, const double *row, int across, const double *weights,
                     int stride, double *sums, int between)
 {
@@ -56,14 +67,7 @@ static void add_rows(int count, const double *rows, int across, int n, const dou
 {
     while (n > 0) {
         const int own = together(n);
-        switch (own) {
-        case 1: few_rows_of(1, count, rows, across, weights, stride, sums, between); break;
-        case 2: few_rows_of(2, count, rows, across, weights, stride, sums, between); break;
-        case 3: rows_of(3, count, rows, across, weights, stride, sums, between); break;
-        case 4: rows_of(4, count, rows, across, weights, stride, sums, between); break;
-        case 5: rows_of(5, count, rows, across, weights, stride, sums, between); break;
-        default: rows_of(6, count, rows, across, weights, stride, sums, between);
-        }
+        WRITTEN_OUT(own, few_rows_of, rows_of, count, rows, across, weights, stride, sums, between);
         weights += own * stride;
         sums += own * between;
         n -= own;
@@ -93,14 +97,7 @@ static void add_products(int count, const double *shared, int n, const double *l
 {
     while (n > 0) {
         const int own = together(n);
-        switch (own) {
-        case 1: products_of(1, count, shared, lists, stride, sums, between); break;
-        case 2: products_of(2, count, shared, lists, stride, sums, between); break;
-        case 3: products_of(3, count, shared, lists, stride, sums, between); break;
-        case 4: products_of(4, count, shared, lists, stride, sums, between); break;
-        case 5: products_of(5, count, shared, lists, stride, sums, between); break;
-        default: products_of(6, count, shared, lists, stride, sums, between);
-        }
+        WRITTEN_OUT(own, products_of, products_of, count, shared, lists, stride, sums, between);
         lists += (ptrdiff_t)own * stride;
         sums += own * between;
         n -= own;
