@@ -1,7 +1,8 @@
-/* Weighted sums, six at a time: their number is written out, so that compilers keep them in registers. */
+/* Weighted sums, several at a time: their number is written out, so that compilers keep them in
+   registers, of which there are 32 or 16. */
 #include "memory.h"
 
-enum { SUMS = 6 };
+enum { SUMS = BYTES == 64 ? 7 : 6 };
 
 /* Number of sums that go together when n are left to do. */
 static int together(int n)
@@ -10,20 +11,24 @@ static int together(int n)
     return (n + rounds - 1) / rounds;
 }
 
-INLINE void rows_of(const int n, int count, const double *row, int across, const double *weights,
-                    int stride, double *sums, int between)
+/* One to SUMS sums of some groups of eight numbers. */
+INLINE void rows_of(const int n, const int groups, int count, const double *row, int across,
+                    const double *weights, int stride, double *sums, int between)
 {
     eight s[SUMS];
-    int t, k;
+    int t, k, g;
     for (k = 0; k < n; k++)
-        s[k] = load8(sums + k * between);
-    for (t = 0; t < count; t++, row += across) {
-        const eight r = load8(row);
-        for (k = 0; k < n; k++)
-            s[k] = madd8(r, weights[k * stride + t], s[k]);
-    }
+        for (g = 0; g < groups; g++)
+            s[k * groups + g] = load8(sums + k * between + 8 * g);
+    for (t = 0; t < count; t++, row += across)
+        for (g = 0; g < groups; g++) {
+            const eight r = load8(row + 8 * g);
+            for (k = 0; k < n; k++)
+                s[k * groups + g] = madd8(r, weights[k * stride + t], s[k * groups + g]);
+        }
     for (k = 0; k < n; k++)
-        store8(sums + k * between, s[k]);
+        for (g = 0; g < groups; g++)
+            store8(sums + k * between + 8 * g, s[k * groups + g]);
 }
 
 /* One or two sums, in several parts, which do not wait for one another. */
@@ -49,20 +54,31 @@ INLINE void few_rows_of(const int n, int count, const double *row, int across,
         store8(sums + k * between, add8(add8(s[k][0], s[k][1]), add8(s[k][2], s[k][3])));
 }
 
-/* Add `count` rows of eight numbers, `across` apart, times weights to n sums of eight, `between`
-   apart; the weights of a sum follow one another, and those of the next sum are `stride` further. */
-static void add_rows(int count, const double *rows, int across, int n, const double *weights,
-                     int stride, double *sums, int between)
+/* Add `count` rows of `breadth` numbers (whole eights), `across` apart, times weights to n such sums,
+   `between` apart; the weights of a sum follow one another, and those of the next sum are `stride`
+   further. Of one or two sums several eights go together, or the sums would wait for one another. */
+static void add_rows(int count, int breadth, const double *rows, int across, int n,
+                     const double *weights, int stride, double *sums, int between)
 {
     while (n > 0) {
         const int own = together(n);
-        switch (own) {
-        case 1: few_rows_of(1, count, rows, across, weights, stride, sums, between); break;
-        case 2: few_rows_of(2, count, rows, across, weights, stride, sums, between); break;
-        case 3: rows_of(3, count, rows, across, weights, stride, sums, between); break;
-        case 4: rows_of(4, count, rows, across, weights, stride, sums, between); break;
-        case 5: rows_of(5, count, rows, across, weights, stride, sums, between); break;
-        default: rows_of(6, count, rows, across, weights, stride, sums, between);
+        int lane = 0;
+        for (; own == 1 && lane + 32 <= breadth; lane += 32)
+            rows_of(1, 4, count, rows + lane, across, weights, stride, sums + lane, between);
+        for (; own == 2 && lane + 16 <= breadth; lane += 16)
+            rows_of(2, 2, count, rows + lane, across, weights, stride, sums + lane, between);
+        for (; lane < breadth; lane += 8) {
+            const double *row = rows + lane;
+            double *sum = sums + lane;
+            switch (own) {
+            case 1: few_rows_of(1, count, row, across, weights, stride, sum, between); break;
+            case 2: few_rows_of(2, count, row, across, weights, stride, sum, between); break;
+            case 3: rows_of(3, 1, count, row, across, weights, stride, sum, between); break;
+            case 4: rows_of(4, 1, count, row, across, weights, stride, sum, between); break;
+            case 5: rows_of(5, 1, count, row, across, weights, stride, sum, between); break;
+            case 6: rows_of(6, 1, count, row, across, weights, stride, sum, between); break;
+            default: rows_of(SUMS, 1, count, row, across, weights, stride, sum, between);
+            }
         }
         weights += own * stride;
         sums += own * between;
@@ -99,7 +115,8 @@ static void add_products(int count, const double *shared, int n, const double *l
         case 3: products_of(3, count, shared, lists, stride, sums, between); break;
         case 4: products_of(4, count, shared, lists, stride, sums, between); break;
         case 5: products_of(5, count, shared, lists, stride, sums, between); break;
-        default: products_of(6, count, shared, lists, stride, sums, between);
+        case 6: products_of(6, count, shared, lists, stride, sums, between); break;
+        default: products_of(SUMS, count, shared, lists, stride, sums, between);
         }
         lists += (ptrdiff_t)own * stride;
         sums += own * between;
