@@ -140,13 +140,11 @@ def fit_domain(
     beside = _lowered(domain, -_NOWHERE).extrapolation(inputs, predicted, gaps) <= 1.0
     beside &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
     above = _unseen_errors(x, targets, inputs) - borders[2]
-    if not domain.errors.outputs:
-        trusted = beside & (above <= 0.0)
-        factor = _telling(residuals[trusted], errors[trusted], far[trusted], largest)
-        inflation = domain.inflation.copy()
-        inflation[:3] *= factor
-        domain, errors = replace(domain, inflation=inflation), errors * inflation / domain.inflation
-        untold = is_wrong(residuals, errors, largest) | far
+    trusted = beside & (above <= 0.0)
+    # Forces that exceed three standard errors in turn, each seldom enough, may do so too often.
+    factor = _telling(residuals[trusted], errors[trusted], far[trusted], largest)
+    domain = _raised(domain, factor)
+    untold = is_wrong(residuals, factor * errors, largest) | far
     lower = _lowering(above, untold, beside)
     return _lowered(domain, lower) if lower > 0.0 else domain
 
@@ -177,6 +175,15 @@ def _telling(
         return 1.0
     factor = float(max(1.0, sizes[allowed]))
     return factor if factor <= _MOST_TELLING else 1.0
+
+
+def _raised(domain: Domain, factor: float) -> Domain:
+    """Return the domain with the standard errors of the forces times a factor [1]."""
+    factors = np.where(np.arange(12) < 3, factor, 1.0)
+    if not domain.errors.outputs:
+        return replace(domain, inflation=domain.inflation * factors)
+    offset = domain.errors.y_offset + np.log(factors)
+    return replace(domain, errors=replace(domain.errors, y_offset=offset))
 
 
 def _surface(x: FloatArray) -> PolynomialSettings:
