@@ -31,29 +31,6 @@ INLINE void rows_of(const int n, const int groups, int count, const double *row,
             store8(sums + k * between + 8 * g, s[k * groups + g]);
 }
 
-/* One or two sums, in several parts, which do not wait for one another. */
-INLINE void few_rows_of(const int n, int count, const double *row, int across,
-                        const double *weights, int stride, double *sums, int between)
-{
-    eight s[2][4];
-    int t, k, i;
-    for (k = 0; k < n; k++) {
-        s[k][0] = load8(sums + k * between);
-        s[k][1] = s[k][2] = s[k][3] = spread8(0.0);
-    }
-    for (t = 0; t + 4 <= count; t += 4, row += 4 * across)
-        for (i = 0; i < 4; i++) {
-            const eight r = load8(row + i * across);
-            for (k = 0; k < n; k++)
-                s[k][i] = madd8(r, weights[k * stride + t + i], s[k][i]);
-        }
-    for (; t < count; t++, row += across)
-        for (k = 0; k < n; k++)
-            s[k][0] = madd8(load8(row), weights[k * stride + t], s[k][0]);
-    for (k = 0; k < n; k++)
-        store8(sums + k * between, add8(add8(s[k][0], s[k][1]), add8(s[k][2], s[k][3])));
-}
-
 /* Add `count` rows of `breadth` numbers (whole eights), `across` apart, times weights to n such sums,
    `between` apart; the weights of a sum follow one another, and those of the next sum are `stride`
    further. Of one or two sums several eights go together, or the sums would wait for one another. */
@@ -71,8 +48,8 @@ static void add_rows(int count, int breadth, const double *rows, int across, int
             const double *row = rows + lane;
             double *sum = sums + lane;
             switch (own) {
-            case 1: few_rows_of(1, count, row, across, weights, stride, sum, between); break;
-            case 2: few_rows_of(2, count, row, across, weights, stride, sum, between); break;
+            case 1: rows_of(1, 1, count, row, across, weights, stride, sum, between); break;
+            case 2: rows_of(2, 1, count, row, across, weights, stride, sum, between); break;
             case 3: rows_of(3, 1, count, row, across, weights, stride, sum, between); break;
             case 4: rows_of(4, 1, count, row, across, weights, stride, sum, between); break;
             case 5: rows_of(5, 1, count, row, across, weights, stride, sum, between); break;
