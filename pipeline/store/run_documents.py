@@ -42,7 +42,7 @@ COMPARED = (
 # Numbers of a run in SI units are far within these bounds; beyond, squares are infinite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
 Count = Annotated[int, Field(ge=-(2**53), le=2**53)]
-Optional = Number | None
+NumberOrNone = Number | None
 
 
 def keys(*names: str) -> AfterValidator:
@@ -361,22 +361,20 @@ class LayerCompartment(Part):
     rms: LayerFigures
     poses: Count
     uncertainty_share: Number
-    rough: bool = False
 
 
 class ElasticLayer(Part):
     """`elastic_layer.json`: differences of a contact model from the elastic layer.
 
     `model` and `reference` name the contact model and what stands for the layer; `reason` says why
-    there are no `compartments`, and `known_error_share` is what is then known of the peak pressure.
+    there are no `compartments`.
     """
 
     model: str
     reference: str
     compartments: dict[str, LayerCompartment] = Field(default_factory=dict)
     reason: str = ""
-    known_error_share: Optional = None
-    largest_strain_share: Optional = None
+    largest_strain_share: NumberOrNone = None
 
 
 Level = Literal["trust", "care", "do not use"]
@@ -388,7 +386,7 @@ class RuleFinding(Part):
     """Finding of a rule of the verdict, which judges a figure by limits, if there is a figure."""
 
     level: Literal[0, 1, 2]
-    figure_percent: Optional
+    figure_percent: NumberOrNone
     reason: str
     remedy: str
     judges: bool = True
@@ -399,7 +397,7 @@ class JudgedPart(Part):
 
     what: str
     level: Level
-    figure_percent: Optional
+    figure_percent: NumberOrNone
     sign: str
     reasons: list[str]
     remedies: list[str]
@@ -420,7 +418,7 @@ class OwnError(Part):
     column: str
     quantity: str = ""
     unit: str
-    error_percent: Optional = None
+    error_percent: NumberOrNone = None
 
     @classmethod
     def absolute(cls, column: str, quantity: str, unit: str, error: float) -> OwnError:

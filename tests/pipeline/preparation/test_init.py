@@ -91,15 +91,17 @@ def law_of(folder, capsys, *options):
     assert main([*command, "--json", *options]) == 0
     content = json.loads(capsys.readouterr().out)
     config = load_config(folder / "mine.toml")
-    assert content["contact"]["law"] == config.contact.law
+    assert content["contact"].get("model", "elastic_foundation") == config.contact.model
     return content["remarks"], config
 
 
-def test_smooth_surfaces_get_coupled_springs_with_the_reason(folder, capsys):
+def test_smooth_surfaces_get_finite_elements_with_the_reason(folder, capsys):
     remarks, config = law_of(folder, capsys)
-    assert (config.contact.law, config.knee.femur.smooth_um) == ("coupled", 0.0)
-    assert re.search(r'law = "coupled": .* change the peak pressures by [0-4]\.?\d* %', remarks[-1])
-    assert '# law = "coupled": the springs share' in (folder / "mine.toml").read_text()
+    assert (config.contact.model, config.knee.femur.smooth_um) == ("finite_element", 0.0)
+    told = r'model = "finite_element": .* change the peak pressures by [0-4]\.?\d* %'
+    assert re.search(told, remarks[-1])
+    assert '# model = "finite_element": the elastic' in (folder / "mine.toml").read_text()
+    assert 0.7 <= config.contact.finite_element.node_spacing_mm <= 2.0
 
 
 def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, shapes):
@@ -107,7 +109,7 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
         export(roughened(mesh, 12e-6), folder / f"{body}.stl", scale=1e3)
     remarks, config = law_of(folder, capsys)
     deviation = config.knee.tibia.smooth_um
-    assert config.contact.law == "coupled"
+    assert config.contact.model == "finite_element"
     assert deviation == config.knee.femur.smooth_um > 0.0
     cost, moved, _ = remarks[-3:]
     assert "the surfaces are rough: ridges of the meshes change the peak pressures by" in cost
@@ -203,7 +205,7 @@ def test_surfaces_too_rough_to_smooth_get_linear_springs(folder, capsys, shapes)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["init cannot find, so please state: --material polyethylene or cartilage, that of"]),
+        ([], ["surface is not known: state --material polyethylene or --material cartilage"]),
         (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
     ],
@@ -222,6 +224,6 @@ def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
     for body in ("femur", "tibia"):
         (folder / f"{body}.stl").rename(folder / f"{body[0]}.stl")
     assert main(["init"]) == 2
-    told = capsys.readouterr().err
-    assert re.search(r"state: --femur FILE, .*; --tibia FILE, .*; --material polyethylene or", told)
+    words = r"state --femur FILE; .*state --tibia FILE; .*state --material poly"
+    assert re.search(words, capsys.readouterr().err)
     assert not (folder / "mine.toml").exists()
