@@ -510,11 +510,7 @@ static void evaluate(const regressor *r, const double *x, int outputs, int steep
     const int d = f.d, row = f.row;
     int k, j, b;
     f.outputs = outputs;
-<<<<<<< HEAD
-=======
     f.steep = order < 2 ? order * steep : outputs;
-    f.order = order;
->>>>>>> ee19273b9e512669d546821386483001be9dc073
     f.sums = rows;
     clear(outputs * row, rows);
     f.rows = take(&f.free, r->terms * row);
