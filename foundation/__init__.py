@@ -11,7 +11,6 @@ _HOMES = {
     "CompartmentLoads": "base.loads",
     "CondylarImplant": "implant.condylar_implant",
     "ContactLoads": "base.loads",
-    "CoupledLaw": "elastic_foundation.laws",
     "ElasticFoundation": "elastic_foundation.model",
     "ElasticLayer": "finite_element.layer",
     "FiniteElementContact": "finite_element.model",

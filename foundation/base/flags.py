@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 
 #: Advice where independent springs are too stiff for a nearly incompressible layer.
-SOFTER_MODELS = 'use law = "coupled" or finite elements, which let the layer flow aside'
+SOFTER_MODELS = "use finite elements, which let the layer flow aside"
 _PLACE = re.compile(r"\{[^}]*\}")
 _DOMAIN = "outside the trained domain, "
 

@@ -126,22 +126,6 @@ typedef struct {
     double transition_speed;
 } dissipation;
 
-/* Layers whose surface compliance coupled springs share, and the lattices of their nodes. */
-typedef struct {
-    int layers;
-    int springs;
-    int pieces;
-    const double *tables;        /* layers x pieces x 4: of D, see `foundation.layer_theory.flat_layer` */
-    double per_step;             /* pieces per thickness */
-    double strengths[2];         /* B [m2/N] */
-    double ratios[2];            /* Poisson's */
-    const double *thicknesses;   /* layers x springs */
-    double scale;                /* edges of a lattice over the second moments of the overlap */
-    int count_places;
-    const double *places;        /* x 2: of the nodes in the cell, for each lattice */
-    double edge_offset;          /* of the edge of contact [edges of a cell] */
-} coupling;
-
 typedef struct {
     double wrench[6];
     double area;
@@ -154,8 +138,8 @@ typedef struct {
     double offset;               /* of the patch */
 } sums;
 
-/* Numbers of scratch memory for the contact of a bed; with the layers of coupled springs, or 0. */
-KNEE_API ptrdiff_t contact_scratch(const bed *b, const coupling *c);
+/* Numbers of scratch memory for the contact of a bed. */
+KNEE_API ptrdiff_t contact_scratch(const bed *b);
 
 /* Fill the sums (compartments) and their Jacobians (x 6 x 6) by the femoral twist, or 0, of the chosen
    compartments (a byte each). Unless `field` is 0, fill indentation and pressure at the middle of each
@@ -164,12 +148,6 @@ KNEE_API void spring_contact(const femur *f, const bed *b, const law *l, const d
                              const double *rotation, const double *translation,
                              const unsigned char *chosen, double reach, int conservative, int energy,
                              sums *found, double *jacobian, double *field, double *scratch);
-
-/* Fill the same of coupled springs of one compartment; returns whether a solution was found. */
-KNEE_API int coupled_contact(const femur *f, const bed *b, const coupling *c, const double *rotation,
-                             const double *translation, int compartment, double reach,
-                             int conservative, sums *found, double *jacobian, double *field,
-                             double *scratch);
 
 /* Fill pressures of a law's springs (count) at indentations of one patch, of which that of the spring
    `deepest` is the largest, and unless `energy` is 0 the energies per area. */
@@ -212,8 +190,7 @@ KNEE_API void spread_forces(int count, const int *pairs, const double *parts, in
    before and after the call; `ring` has 4 places a node. */
 KNEE_API void measure_patch(const int *neighbours, const int *quads, const int *quads_at,
                             const vector3 *points, int count, const int *active, const double *squares,
-                            double mean_part, int bent, double *level, double *weight, int *ring,
-                            double *found);
+                            double *level, double *weight, int *ring, double *found);
 
 /* Add the block of rows and columns of a square matrix to `part`, or its part up to the diagonal if
    `lower`. */
@@ -222,9 +199,6 @@ KNEE_API void add_block(const double *matrix, ptrdiff_t stride, int count_rows, 
 
 /* What takes the place of 1/r at a node of lattices of the metrics g11, g12, g22 (count x 3). */
 KNEE_API void lattice_own_parts(int count, const double *metrics, double *own);
-
-/* By how much the sum over a lattice of D(r/t)/t exceeds its integral over the cell [1/m]. */
-KNEE_API double lattice_excess(double g11, double g12, double g22, double thickness, double ratio);
 
 /* Fill 1 - phi at wave numbers times the thickness (count). */
 KNEE_API void deficit_transform(int count, const double *s, double ratio, double *found);

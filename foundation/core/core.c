@@ -16,8 +16,6 @@
 #include "layer_compliance.c"
 #include "measures.c"
 #include "overlaps.c"
-#include "lattice.c"
-#include "coupled.c"
 #include "local_fits.c"
 
 #include "sums.c"

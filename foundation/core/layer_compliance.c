@@ -4,11 +4,8 @@
 
 #define PI 3.14159265358979323846
 enum {
-    OWN_TERMS = 4,     /* of the lattice sum on each side; what is left out is below 1e-12 */
-    MOST_TERMS = 24,
-    CUBED_TERMS = 16   /* lines of the dual lattice, for a sum that decreases with the cube */
+    OWN_TERMS = 4 /* of the lattice sum on each side; what is left out is below 1e-12 */
 };
-#define LAST_WAVE 18.0 /* wave number times thickness beyond which 1 - phi is nothing */
 
 /* D of a distance in thicknesses, and its slope; 1/distance beyond the table. */
 INLINE rate table_value(const double *table, int pieces, double per_step, double distance)
@@ -60,55 +57,6 @@ void deficit_transform(int count, const double *s, double ratio, double *found)
     int i;
     for (i = 0; i < count; i++)
         found[i] = deficit(s[i], ratio);
-}
-
-/* By Poisson's summation formula, the sum of the transform 2 pi (1 - phi(K t))/K over the dual lattice
-   but K = 0; nothing where the cell is small beside the thickness. */
-double lattice_excess(double g11, double g12, double g22, double thickness, double ratio)
-{
-    const double area = sqrt(g11 * g22 - g12 * g12), scale = 2.0 * PI * thickness / area;
-    const double narrow = sqrt(area * area / most(g11, g22)), lines_across = LAST_WAVE / (scale * narrow);
-    const int terms = lines_across < MOST_TERMS - 1 ? (int)lines_across + 1 : MOST_TERMS;
-    double total = 0.0;
-    int i, j;
-    for (i = 0; i <= terms; i++)
-        for (j = i ? -terms : 1; j <= terms; j++) {
-            const double size = sqrt(g11 * i * i + 2.0 * g12 * i * j + g22 * j * j);
-            if (size > 0.0 && scale * size < LAST_WAVE)
-                total += 2.0 * deficit(scale * size, ratio) / size;
-        }
-    return total;
-}
-
-/* What a sum of 1/r over a lattice misses of second order in the spacing: with lattice_own_part at a
-   node itself, the sum of exp(i k.x)/r exceeds the integral over a cell, 2 pi/(A k), by m11 (k.a)^2 + 2
-   m12 (k.a)(k.b) + m22 (k.b)^2 of the edges a and b, and terms of higher order: by Poisson's summation
-   formula, half of the second derivatives of 2 pi/(A k), summed over the dual lattice but K = 0. For
-   squares of edge 1, m11 = m22 = 0.0572. */
-static void lattice_curvature(double g11, double g12, double g22, double *m)
-{
-    const double area = sqrt(g11 * g22 - g12 * g12), square_area = area * area;
-    /* Metric of the dual lattice, over 2 pi. */
-    const double h11 = g22 / square_area, h12 = -g12 / square_area, h22 = g11 / square_area;
-    const double largest = CUBED_TERMS * sqrt(least(h11 - h12 * h12 / h22, h22 - h12 * h12 / h11));
-    /* The rest of the sum is an integral over all directions. */
-    const double rest = PI * area / largest, scale = 1.0 / (8.0 * PI * PI * area);
-    int i, j;
-    m[0] = m[1] = m[2] = 0.0;
-    for (i = 0; i <= CUBED_TERMS; i++)
-        for (j = i ? -CUBED_TERMS : 1; j <= CUBED_TERMS; j++) {
-            const double first = i * h11 + j * h12, second = i * h12 + j * h22;
-            const double square = i * first + j * second;
-            if (0.0 < square && square <= largest * largest) {
-                const double cube = 2.0 / (square * sqrt(square));
-                m[0] += cube * (3.0 * first * first / square - h11);
-                m[1] += cube * (3.0 * first * second / square - h12);
-                m[2] += cube * (3.0 * second * second / square - h22);
-            }
-        }
-    m[0] = scale * (m[0] + rest * h11);
-    m[1] = scale * (m[1] + rest * h12);
-    m[2] = scale * (m[2] + rest * h22);
 }
 
 void subtract_flat(const double *table, int pieces, double per_step, double strength, int count,

@@ -310,3 +310,12 @@ void spring_contact(const femur *f, const bed *b, const law *l, const dissipatio
         }
     }
 }
+
+ptrdiff_t contact_scratch(const bed *b)
+{
+    double *const begin = (double *)sizeof(double), *end = begin; /* addresses are counted, not used */
+    const ptrdiff_t elements = b->count_elements + 1;
+    workspace_of(b, &end);
+    end += wide((sizeof(batch) + 7) / 8) + (2 * MOST_LAYERS + 3) * wide(7 * elements);
+    return end - begin;
+}

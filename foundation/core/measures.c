@@ -16,19 +16,9 @@ INLINE int beside(const patch_grid *g, int node, int axis, int side)
     return g->neighbours[4 * node + 2 * axis + side];
 }
 
-/* Drop per spacing of the line from a node to the root of a parabola beyond, through the values at three
-   nodes, the last before the root; the parabola rises from its root. */
-static double bent_drop(double own, double before, double third)
-{
-    const double bend = 0.5 * (third - 2.0 * before + own), slope = before - own - bend;
-    return most(0.5 * (slope + sqrt(most(slope * slope - 4.0 * bend * own, 0.0))), 0.0);
-}
-
 /* Write to the nodes next to the patch the mean of extrapolations along the straight line through two
-   nodes, or if `bent` to the root of the parabola through three: the squared pressure of a layer that is
-   thin beside a spacing rises slowly from the edge. Lists these nodes in `ring`; returns their number.
-   */
-static int extrapolate(const patch_grid *g, int count, const int *active, double floor_level, int bent,
+   nodes. Lists these nodes in `ring`; returns their number. */
+static int extrapolate(const patch_grid *g, int count, const int *active, double floor_level,
                        double *level, double *weight, int *ring)
 {
     int i, axis, side, found = 0;
@@ -52,13 +42,9 @@ static int extrapolate(const patch_grid *g, int count, const int *active, double
                 if (node < 0 || !(level[node] > 0.0))
                     continue;
                 const int inner = beside(g, node, axis, side), has = inner >= 0 && level[inner] > 0.0;
-                const int third = has ? beside(g, inner, axis, side) : -1;
                 /* Without a second node inside, the edge lies half way to the node outside. */
                 const double own = level[node], before = has ? level[inner] : 3.0 * own;
-                double drop = before - own;
-                if (bent && third >= 0 && level[third] > 0.0)
-                    drop = bent_drop(own, before, level[third]);
-                total += least(own - drop, floor_level);
+                total += least(2.0 * own - before, floor_level);
             }
         level[outer] = total / weight[outer];
         weight[outer] = 0.0;
@@ -113,10 +99,9 @@ static void cut_quad(const patch_grid *g, const int *quad, const double *level, 
 /* The peak pressure from the squares at the highest node and eight others, and its sharpness: 1/a^2 of a
    patch that is a spacings wide on either side of its peak, 1 where a neighbour is out of contact or the
    squares have no maximum near. Where a nodal force is a mean of the pressure over the shape function of
-   the node, its square lies 1/6 of the second differences below the pressure at the node: `mean_part` of
-   this is added. */
-static double fitted_peak(const patch_grid *g, int top, const double *level, double mean_part,
-                          double *sharpness)
+   the node, its square lies 1/6 of the second differences below the pressure at the node: half of this is
+   added. */
+static double fitted_peak(const patch_grid *g, int top, const double *level, double *sharpness)
 {
     const double best = sqrt(level[top]);
     double m[6] = {0.0};
@@ -145,12 +130,12 @@ static double fitted_peak(const patch_grid *g, int top, const double *level, dou
         return best;
     const double highest = constant + 0.5 * (x * u + y * v);
     *sharpness = most(-xx, -yy) / highest;
-    return sqrt(highest - mean_part * (xx + yy) / 6.0);
+    return sqrt(highest - (xx + yy) / 12.0);
 }
 
 void measure_patch(const int *neighbours, const int *quads, const int *quads_at, const vector3 *points,
-                   int count, const int *active, const double *squares, double mean_part, int bent,
-                   double *level, double *weight, int *ring, double *found)
+                   int count, const int *active, const double *squares, double *level,
+                   double *weight, int *ring, double *found)
 {
     const patch_grid g = {neighbours, quads, quads_at, points};
     double highest = 0.0;
@@ -162,7 +147,7 @@ void measure_patch(const int *neighbours, const int *quads, const int *quads_at,
         }
     for (i = 0; i < count; i++)
         level[active[i]] = most(squares[i], BELOW * highest);
-    around = extrapolate(&g, count, active, -BELOW * highest, bent, level, weight, ring);
+    around = extrapolate(&g, count, active, -BELOW * highest, level, weight, ring);
     found[0] = found[1] = 0.0;
     for (i = 0; i < count; i++)
         for (k = 0; k < 4; k++) {
@@ -175,7 +160,7 @@ void measure_patch(const int *neighbours, const int *quads, const int *quads_at,
             if (corners[first] == active[i])
                 cut_quad(&g, corners, level, found, found + 1);
         }
-    found[2] = fitted_peak(&g, top, level, mean_part, found + 3);
+    found[2] = fitted_peak(&g, top, level, found + 3);
     for (i = 0; i < count; i++)
         level[active[i]] = 0.0;
     for (i = 0; i < around; i++)

@@ -275,53 +275,11 @@ class ModifiedLaw(LayerLaw):
         return POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses
 
 
-@dataclass(frozen=True, eq=False)
-class CoupledLaw(LayerLaw):
-    """Springs that share the surface compliance of the elastic layer (docs/theory.md).
-
-    Pressed evenly everywhere, a spring follows the linear law. On a patch, the springs move each
-    other as the surface of a flat elastic layer of their thickness does (Hayes et al. 1972, J
-    Biomech 5:541-551), from Hertz's contact of a thick layer to the linear law of a thin one.
-
-    Parameters
-    ----------
-    youngs_modulus, poissons_ratio, thickness : float or (N,) float64
-        E [Pa], nu [1] and h [m], see `LayerLaw`.
-    modulus_factor, thickness_factor : float
-        Factors of E and h, > 0 [1], by which a layer that is neither flat nor wide differs; 1 is
-        the theory, a calibration finds them for a knee.
-    nodes_across : int
-        Nodes of the lattice across a patch, at least 4.
-    """
-
-    modulus_factor: float = field(kw_only=True, default=1.0)
-    thickness_factor: float = field(kw_only=True, default=1.0)
-    nodes_across: int = field(kw_only=True, default=8)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("modulus_factor", self.modulus_factor, above=0.0)
-        check_number("thickness_factor", self.thickness_factor, above=0.0)
-        nodes = check_number("nodes_across", self.nodes_across, at_least=4, at_most=40)
-        if nodes != int(nodes):
-            raise InputError(f"nodes_across: expected a whole number, found {nodes:g}")
-
-    @property
-    def modulus(self) -> float:
-        """Young's modulus times its factor [Pa]."""
-        return self.youngs_modulus * self.modulus_factor
-
-    def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
-        stiffness = self.confined_modulus * self.modulus_factor / self.thickness_factor
-        return POWER, 1.0, 0.0, stiffness / thicknesses
-
-
 #: Laws of one layer by their names in configurations.
 LAWS: dict[str, type[LayerLaw]] = {
     "linear": LinearLaw,
     "modified": ModifiedLaw,
     "logarithmic": LogarithmicLaw,
-    "coupled": CoupledLaw,
 }
 
 
@@ -346,11 +304,6 @@ class SeriesLaw(SpringLaw):
                 raise InputError(
                     f"{name}: expected a law of one layer, found {getattr(self, name)!r}"
                 )
-        if isinstance(self.first, CoupledLaw) != isinstance(self.second, CoupledLaw):
-            raise InputError(
-                "first and second: expected two coupled laws or no coupled law, found "
-                f"{type(self.first).__name__} and {type(self.second).__name__}"
-            )
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> SeriesLaw:
         """Return the law with other thickness arrays (N,) -> (S,) [m]; see `SpringLaw.mapped`."""
@@ -370,8 +323,3 @@ def single_laws(law: SpringLaw) -> tuple[LayerLaw, ...]:
     """Return the law of each layer, one or two."""
     layers = (law.first, law.second) if isinstance(law, SeriesLaw) else (law,)
     return tuple(layer for layer in layers if isinstance(layer, LayerLaw))
-
-
-def coupled_laws(law: SpringLaw) -> tuple[CoupledLaw, ...]:
-    """Return the coupled laws of a law's layers; none if the springs are independent."""
-    return tuple(layer for layer in single_laws(law) if isinstance(layer, CoupledLaw))

@@ -26,7 +26,6 @@ from foundation.elastic_foundation.springs import (
     Springs,
     SpringSums,
     confinement_flags,
-    coupling_of,
     curved_bed,
     flat_bed,
     law_on_bed,
@@ -141,8 +140,8 @@ SURFACES = ("curved", "flat")
 class ElasticFoundation(SurfaceContact):
     """Elastic-foundation contact between two triangulated condyle surfaces.
 
-    The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
-    the indentation of a spring is the distance along minus the normal to the exit from the femur.
+    The tibial surface is a bed of independent springs along its normals; the indentation of a
+    spring is the distance along minus the normal to the exit from the femur.
     See `foundation.elastic_foundation.springs` for the positions of the springs and
     docs/theory.md for the equations.
 
@@ -178,9 +177,8 @@ class ElasticFoundation(SurfaceContact):
     ------
     InputError
         If an argument is out of its range, the sizes do not agree, `conservative` is True for a
-        law without an energy (the modified law, see `ModifiedLaw`), a coupled law comes with
-        flat surfaces or with dissipation, or `femur_excess` comes with a modified or coupled law,
-        with `conservative`, or leaves no thickness.
+        law without an energy (the modified law, see `ModifiedLaw`), or `femur_excess` comes with
+        a modified law, with `conservative`, or leaves no thickness.
     """
 
     def __init__(
@@ -230,24 +228,18 @@ class ElasticFoundation(SurfaceContact):
         layers = self._layers = layers_on_bed(law, self.tibia, self._bed)
         self.law = law
         self._soft_layers = soft_layers(law, layers.thicknesses)
-        coupling, sloped = coupling_of(law, layers.thicknesses), bool(layers.offsets.any())
-        if coupling is not None and (self.surface != "curved" or self.dissipation.resisting):
-            raise InputError(
-                'surface and dissipation: expected "curved" and None with the coupled law, found '
-                f'"{self.surface}" and {self.dissipation}'
-            )
+        sloped = bool(layers.offsets.any())
         if self.conservative and sloped:
             raise InputError(
                 "conservative: this law has no stored energy, its pressures depend on the deepest "
                 "point of the patch (f is finite); use f = inf or conservative = False"
             )
         if self._excess is not None:
-            self._check_excess(float(self._excess.min()), coupling is not None or sloped)
+            self._check_excess(float(self._excess.min()), sloped)
         self._springs = Springs(
             self._femur,
             self._bed.arrays,
             law_on_bed(layers, self._excess),
-            coupling,
             self.search_depth,
             self.conservative,
         )
@@ -362,9 +354,8 @@ class ElasticFoundation(SurfaceContact):
             return (Flag(FlagKind.THROUGH_WALL, name, values),)
         if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
             return ()
-        uncoupled = replace(self._springs, coupling=None)
         field = np.zeros((2, len(self.tibia.faces)))
-        uncoupled.evaluate(pose, self._chosen([side]), field=field)
+        self._springs.evaluate(pose, self._chosen([side]), field=field)
         indentations = field[0]
         deepest = int(np.argmax(indentations))
         place = self.tibia.centroids[self._bed.triangle[deepest]]

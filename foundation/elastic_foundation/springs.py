@@ -1,4 +1,4 @@
-"""Springs of a bed, independent or coupled, at a pose of the femur: what the library computes.
+"""Springs of a bed at a pose of the femur: what the library computes.
 
 Independent springs of a layer that hardly changes its volume are too stiff: their confined modulus
 is infinite at Poisson's ratio 0.5. Such a layer gives to a pressure on a patch of half width a
@@ -26,7 +26,7 @@ from scipy.integrate import quad
 from scipy.interpolate import PPoly, make_interp_spline
 
 from foundation.base.checks import FloatArray, IntArray, frozen
-from foundation.base.errors import InputError, PoseError
+from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, CENTRE, MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
@@ -41,15 +41,13 @@ from foundation.core.library import (
     address,
 )
 from foundation.elastic_foundation.laws import (
-    CoupledLaw,
     LayerArrays,
     LayerLaw,
     LinearLaw,
     SpringLaw,
-    coupled_laws,
     single_laws,
 )
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength, wave_compliance
+from foundation.layer_theory.flat_layer import wave_compliance
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.surfaces.tree import build_tree, node_groups
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -86,10 +84,6 @@ class SpringSums(NamedTuple):
         return float(self.sums[ENERGY])
 
 
-#: Largest strain of a patch that no lattice resolves, such as a sliver within a triangle.
-_LIGHT = 0.02
-
-
 def motion(
     twist: FloatArray | None = None,
     damping: float = 0.0,
@@ -113,12 +107,11 @@ AT_REST = motion()
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Femur, bed, law and coupling, structs of `foundation/core/contact.h`."""
+    """Femur, bed and law, structs of `foundation/core/contact.h`."""
 
     femur: Record
     bed: Record
     law: Record
-    coupling: Record | None
     #: Largest indentation of the search [m].
     reach: float
     #: Whether loads are the gradient of the energy instead of along the bed's normals.
@@ -126,8 +119,7 @@ class Springs:
 
     @cached_property
     def _size(self) -> int:
-        coupling = 0 if self.coupling is None else self.coupling.address
-        return int(CORE.contact_scratch(self.bed.address, coupling))
+        return int(CORE.contact_scratch(self.bed.address))
 
     def evaluate(
         self,
@@ -141,88 +133,24 @@ class Springs:
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums (C, CONTACT_SUMS) and Jacobians by the twist (C, 6, 6) [SI], if `chosen`."""
         # `field` (2, F), zero before, receives indentation and pressure at the middle of each
-        # element. Light touches that no lattice resolves are borne by independent springs.
-        # `PoseError` means that the compliance of coupled springs is not positive definite.
+        # element.
         sums, slopes = np.zeros((len(chosen), CONTACT_SUMS)), np.zeros((len(chosen), 6, 6))
         rotation, translation = pose.rotation_matrix, pose.translation
         shared = self.femur.address, self.bed.address
         place = address(rotation), address(translation)
-        scratch = SCRATCH.of(self._size)
-        if self.coupling is not None:
-            chosen = chosen.copy()
-            for side in map(int, np.flatnonzero(chosen)):
-                side_field = None if field is None else np.zeros_like(field)
-                solved = CORE.coupled_contact(
-                    *shared, self.coupling.address, *place, side, self.reach, self.conservative,
-                    address(sums[side]), address(slopes[side]) if jacobian else 0,
-                    0 if side_field is None else address(side_field), scratch,
-                )  # fmt: skip
-                chosen[side] = not _resolved(sums[side], solved)
-                if side_field is not None and field is not None and not chosen[side]:
-                    field += side_field
-            if not chosen.any():
-                return sums, slopes
-        saved, by_twist = sums[~chosen], slopes[~chosen]
         CORE.spring_contact(
             *shared, self.law.address, moving.address, *place, address(chosen), self.reach,
-            self.conservative, energy or self.coupling is not None, address(sums),
-            address(slopes) if jacobian else 0, 0 if field is None else address(field), scratch,
+            self.conservative, energy, address(sums), address(slopes) if jacobian else 0,
+            0 if field is None else address(field), SCRATCH.of(self._size),
         )  # fmt: skip
-        if self.coupling is not None:
-            sums[~chosen], slopes[~chosen] = saved, by_twist
         return sums, slopes
-
-
-def _resolved(sums: FloatArray, solved: int) -> bool:
-    """Return whether a lattice resolves a patch with sums (CONTACT_SUMS,) [SI]."""
-    if solved and (sums[MEAN_PRESSURE] > 0.0 or sums[DEPTH] == 0.0):
-        return True
-    if sums[STRAIN] > _LIGHT:
-        raise PoseError(
-            "the compliance of the layer is not positive definite on the patch of contact: "
-            "expected less overlap of the surfaces or a thicker layer, found an overlap of "
-            f"{1e3 * sums[DEPTH]:.3g} mm, {sums[STRAIN]:.3g} times the thickness"
-        )
-    return False
-
-
-#: Width of Hertz's patch over the root of a central second moment of the overlap, of a paraboloid,
-#: and a margin for wider patches.
-_PATCH_WIDTH = 2.0 * np.sqrt(6.0) * 0.86
-#: Distance of the edge found from nodal pressures outside the true edge, in edges of the cells.
-EDGE_OFFSET = 0.05
-#: Places of the nodes in the cells of the lattices that loads are averaged over.
-_PLACES = ((0.0, 0.0), (0.5, 0.5))
-
-
-def coupling_of(law: SpringLaw, thicknesses: FloatArray) -> Record | None:
-    """Return the struct `coupling` of a law with thicknesses (L, F) [m] of elements, or None."""
-    laws = coupled_laws(law)
-    if not laws:
-        return None
-    tables = np.stack([deficit_table(layer.poissons_ratio) for layer in laws])
-    return Record(
-        "coupling",
-        layers=len(laws),
-        springs=thicknesses.shape[1],
-        pieces=tables.shape[1],
-        tables=tables,
-        per_step=PER_STEP,
-        strengths=np.array([strength(layer.modulus, layer.poissons_ratio) for layer in laws]),
-        ratios=np.array([layer.poissons_ratio for layer in laws]),
-        thicknesses=np.array([[layer.thickness_factor] for layer in laws]) * thicknesses,
-        scale=float(_PATCH_WIDTH) / laws[0].nodes_across,
-        count_places=len(_PLACES),
-        places=np.array(_PLACES),
-        edge_offset=EDGE_OFFSET,
-    )
 
 
 NEARLY_INCOMPRESSIBLE = CONSTANTS["NEARLY_INCOMPRESSIBLE"]
 #: Wave number of the layer times half width of the patch.
 _WAVE = 2.0
 #: Excess of the force over that of the wave: the estimate is within 10 % under the balls of
-#: `make bench ARGS=accuracy.coupled_springs_under_balls`.
+#: `make bench ARGS=accuracy.confined_springs`.
 _SHARE = 0.78
 #: Least excess that is said.
 _SAID = 1.1
@@ -231,8 +159,7 @@ _SAID = 1.1
 def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw, float], ...]:
     """Return nearly incompressible layers and mean thicknesses [m], of thicknesses (L, F) [m]."""
     laws = single_laws(law)
-    ratios = [layer.poissons_ratio for layer in laws if not isinstance(layer, CoupledLaw)]
-    if max(ratios, default=0.0) <= NEARLY_INCOMPRESSIBLE:
+    if max(each.poissons_ratio for each in laws) <= NEARLY_INCOMPRESSIBLE:
         return ()
     return tuple(zip(laws, thicknesses.mean(axis=1).tolist(), strict=True))
 

@@ -159,7 +159,7 @@ def measured_patch(
     nodes, measures = integers(active), np.empty(4)
     CORE.measure_patch(
         *addresses(neighbours, quads, quads_at, points), len(nodes), *addresses(nodes, squares),
-        0.5, 0, *addresses(level, weight, ring, measures),
+        *addresses(level, weight, ring, measures),
     )  # fmt: skip
     return list(measures)
 
@@ -177,7 +177,7 @@ class CompartmentContact:
         self.layer, self.femoral = layer, femoral
         self._compliance = compliance
         self._reach = reach
-        self._size = int(CORE.contact_scratch(layer.bed.address, 0))
+        self._size = int(CORE.contact_scratch(layer.bed.address))
 
     def state(self, pose: Pose, femur: Record, *, jacobian: bool) -> PatchState:
         """Return the contact; `PoseError` if the compliance is not positive definite."""

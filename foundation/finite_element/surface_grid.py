@@ -133,6 +133,8 @@ _MOST_MOVED = 1.5
 #: Least scaled jacobian of a quadrilateral, below which its moved nodes go half way back.
 _LEAST_QUALITY = 0.25
 _HALVINGS = 4
+#: Product of the edges at a corner, over that before the move, below which the corner is no angle.
+_LEAST_AREA = 0.01
 #: Reach of the lines to the surface [m].
 _REACH = 0.5
 #: Most nodes of a grid: those of a square of 250 mm at a spacing of 0.1 mm.
@@ -322,7 +324,7 @@ def _fitted(site: _Site, flat: FloatArray, quads: IntArray, sizes: FloatArray) -
     for _ in range(_HALVINGS):
         moved[node] = flat[node] + fraction[:, None] * (at_rim[target] - flat[node])
         bad = np.zeros(len(flat), dtype=np.bool_)
-        bad[quads[_plane_quality(moved, quads) < _LEAST_QUALITY]] = True
+        bad[quads[_plane_quality(moved, flat, quads) < _LEAST_QUALITY]] = True
         if not bad[node].any():
             break
         fraction[bad[node]] *= 0.5
@@ -365,10 +367,16 @@ def _outline(smooth: SmoothSurface, surface: TriangleMesh, chosen: IntArray) -> 
     return _Places(points, facet, weights)
 
 
-def _plane_quality(flat: FloatArray, quads: IntArray) -> FloatArray:
-    """Return the least sine of the corner angles of plane quadrilaterals (Q, 4), signed."""
-    corners = flat[quads]
+def _plane_quality(moved: FloatArray, flat: FloatArray, quads: IntArray) -> FloatArray:
+    """Return the least sine of the corners of moved quadrilaterals (Q, 4) of a grid, signed."""
+    across, size = _corners(moved, quads)
+    # Where the rim meets itself, two nodes may move to the same point: no angle tells.
+    return (across / np.maximum(size, _LEAST_AREA * _corners(flat, quads)[1])).min(axis=1)
+
+
+def _corners(plane: FloatArray, quads: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return cross product and product of lengths (Q, 4) of the edges at each corner [m²]."""
+    corners = plane[quads]
     ahead, back = np.roll(corners, -1, axis=1) - corners, np.roll(corners, 1, axis=1) - corners
     across = ahead[..., 0] * back[..., 1] - ahead[..., 1] * back[..., 0]
-    size = np.linalg.norm(ahead, axis=2) * np.linalg.norm(back, axis=2)
-    return (across / np.maximum(size, 1e-300)).min(axis=1)
+    return across, np.linalg.norm(ahead, axis=2) * np.linalg.norm(back, axis=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS
@@ -32,11 +32,6 @@ OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
         "f": ("f", 1.0),
         "m": ("m", 1.0),
         "reference_indentation_mm": ("reference_indentation", 1e-3),
-    },
-    "coupled": {
-        "modulus_factor": ("modulus_factor", 1),
-        "thickness_factor": ("thickness_factor", 1),
-        "nodes_across": ("nodes_across", 1),
     },
 }
 #: Keys of a layer that belong to its spring law.
@@ -74,9 +69,6 @@ class LayerConfig(Section):
     reference_indentation_mm: Positive = Field(
         1.0, description="dref of the modified law; no effect at m = 1"
     )
-    modulus_factor: Positive = Field(1.0, description="factor of the modulus in the coupled law")
-    thickness_factor: Positive = Field(1.0, description="factor of the thickness if coupled")
-    nodes_across: int = Field(8, ge=4, le=40, description="nodes across a coupled contact")
 
     @property
     def own_parameters(self) -> dict[str, float]:
@@ -93,6 +85,17 @@ class LayerConfig(Section):
     def measured(self) -> bool:
         """Whether the thickness is measured to an underside."""
         return self.thickness_mm == "underside" and self.thickness_file is None
+
+    @field_validator("law", mode="before")
+    @classmethod
+    def _without_coupled_law(cls, law: Any) -> Any:
+        if law == "coupled":
+            raise InputError(
+                f'expected one of {", ".join(LAWS)}, found "coupled"; springs that share the '
+                "compliance of the layer are finite elements: remove the key, and set model = "
+                '"finite_element" in [contact]'
+            )
+        return law
 
     @model_validator(mode="after")
     def _one_thickness(self) -> Self:
@@ -112,7 +115,12 @@ class FiniteElementConfig(Section):
     surface. The femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
-    node_spacing_mm: float = Field(0.5, ge=0.1, le=5.0, description="distance of surface nodes")
+    node_spacing_mm: float | None = Field(
+        None,
+        ge=0.1,
+        le=5.0,
+        description="distance of surface nodes (default: ten across a contact)",
+    )
     growth: float = Field(1.1, ge=1.0, le=2.0, description="height over that of the element above")
 
 
@@ -188,16 +196,6 @@ class ContactConfig(LayerConfig):
             raise InputError(
                 f'femur_layer.law: expected only with model = "{DEFAULT_MODEL}", found '
                 f'"{self.model}"; remove the key'
-            )
-        if "coupled" in laws and len(laws) > 1:
-            raise InputError(
-                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
-                f"found {', '.join(repr(layer.law) for _, layer in self.layers)}"
-            )
-        if "coupled" in laws and self.surface != "curved":
-            raise InputError(
-                'surface: expected "curved" with law = "coupled", found '
-                f'"{self.surface}"; remove the key'
             )
         for head, layer in self.layers:
             if not self.has_laws and layer.poissons_ratio > _MOST_INCOMPRESSIBLE:

@@ -22,9 +22,7 @@ from pipeline.originals.spring_bed import bed_digest, build_bed
 def _build(inputs: KneeInputs) -> Knee:
     contact = inputs.config.contact
     model = build_bed(contact, inputs.surfaces)
-    # Coupled springs take long, and ridges of a scan keep them from settling.
-    quick = inputs.springs if contact.law == "coupled" else None
-    return Knee(model, inputs.start, bed_digest(model), quick)
+    return Knee(model, inputs.start, bed_digest(model))
 
 
 def _check_resolution(knee: Knee, contact: ContactConfig, area: float) -> Finding:

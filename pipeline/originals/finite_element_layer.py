@@ -13,13 +13,6 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.findings import Finding
 from foundation.base.loads import AREA
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import (
-    CoupledLaw,
-    LayerLaw,
-    SeriesLaw,
-    SpringLaw,
-    single_laws,
-)
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.condensed_layer import LayerSize
 from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
@@ -27,7 +20,7 @@ from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.contact_schema import FiniteElementConfig, with_model
+from pipeline.config.contact_schema import with_model
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.config.schema_base import naming_keys
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
@@ -52,6 +45,7 @@ def build_elements(
     """Return the finite-element model of a configuration, not yet condensed."""
     settings = contact.finite_element
     assert settings is not None  # the schema gives the section
+    assert settings.node_spacing_mm is not None  # stated, or chosen by `_spaced`
     with naming_keys(_KEYS):
         return FiniteElementContact(
             surfaces.femur,
@@ -95,24 +89,37 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
 
 
-def check_nodes(
-    elements: FiniteElementConfig, bed: ElasticFoundation, start: Pose, load: float
-) -> None:
-    """Raise an InputError if the nodes are too far apart for a contact of a `load` [N] on `bed`."""
-    areas = []
+def _spaced(
+    contact: ContactConfig, bed: ElasticFoundation, start: Pose, load: float
+) -> ContactConfig:
+    """Return a section [contact] that states its spacing, by a contact of a `load` [N] on `bed`.
+
+    Raises `InputError` if the nodes are too far apart for the contact, or for a spacing that is not
+    stated if there is none.
+    """
+    assert contact.finite_element is not None  # the schema gives the section
+    stated, areas = contact.finite_element.node_spacing_mm, []
     for name in bed.compartment_names:
         with suppress(PoseError):
             areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
+    if stated is not None and not areas:
+        return contact
     if not areas:
-        return
-    width = 2.0 * np.sqrt(min(areas) / np.pi)
-    spacing = 1e-3 * elements.node_spacing_mm
+        raise InputError(
+            f"contact.finite_element.node_spacing_mm: no compartment carries {load:g} N, whose "
+            "contact would give the spacing; state a spacing, such as 1.0"
+        )
+    width = contact_width(min(areas))
+    if stated is None:
+        return as_elements(contact, spacing_across(width))
+    spacing = 1e-3 * stated
     if width < FEWEST_NODES * spacing:
         raise InputError(
             f"contact.finite_element.node_spacing_mm: a contact of {load:g} N is about "
             f"{1e3 * width:.1f} mm across, which is {width / spacing:.1f} nodes (expected "
             f"at least {FEWEST_NODES:g}); set {spacing_for(width, FEWEST_NODES):g} or less"
         )
+    return contact
 
 
 def spacing_for(width: float, nodes: float) -> float:
@@ -137,24 +144,19 @@ _QUICK = (
 def _build(inputs: KneeInputs) -> Knee:
     contact, space = inputs.config.contact, inputs.config.space
     load = space.path.axial_force_N / len(inputs.surfaces.names)
-    check_nodes(_settings(contact), inputs.springs, inputs.start, load)
+    contact = _spaced(contact, inputs.springs, inputs.start, load)
     model = build_elements(contact, inputs.surfaces, inputs.folder)
     return Knee(model, inputs.start, model.digest, inputs.springs, model.prepare)
 
 
-def _settings(contact: ContactConfig) -> FiniteElementConfig:
-    assert contact.finite_element is not None  # the schema gives the section
-    return contact.finite_element
-
-
 def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Finding:
     """Compare the spacing of the nodes with the area of a typical contact [m²]."""
-    del knee
+    del contact
     width = contact_width(area)
     return resolution_finding(
         _ABOUT,
         width,
-        1e3 * width / _settings(contact).node_spacing_mm,
+        width / cast(FiniteElementContact, knee.model).spacing,
         "nodes",
         _NODES_ACROSS,
         f"set node_spacing_mm = {spacing_for(width, _NODES_ACROSS):g}",
@@ -163,9 +165,10 @@ def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Find
 
 def _cost(knee: Knee, contact: ContactConfig, area: float) -> Cost:
     """Return the expected cost of finite elements with a typical contact of an area [m²]."""
+    del contact
     model = cast(FiniteElementContact, knee.model)
     size = model.size
-    nodes = area / (1e-3 * _settings(contact).node_spacing_mm) ** 2
+    nodes = area / model.spacing**2
     seconds = float(np.polynomial.polynomial.polyval(nodes, _SECONDS))
     texts = _size_note(size, model.compartment_names, seconds), _QUICK
     notes = tuple(Finding("note", _ABOUT, text) for text in texts)
@@ -198,40 +201,28 @@ ELEMENTS = ContactKind(
 
 
 #: References in words; finite elements are the layer itself.
-COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
+FINITE_ELEMENTS, ITSELF = "finite elements", "itself"
 #: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
 #: take minutes, nodes further apart do not resolve the peak pressure.
-_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 12.0, 0.7, 2.0
+_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 10.0, 0.7, 2.0
 #: Longest condensation [s].
 _MOST_SECONDS = 60.0
 _MODEL = "finite_element"
 
 
-def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
-    """Return coupled springs of the layers of other springs, over the same surfaces."""
-    law = _coupled(model.law, nodes_across)
-    if model.surface == "curved":
-        return model.with_law(law)
-    return ElasticFoundation(
-        model.femur,
-        model.tibia,
-        law,
-        conservative=model.conservative,
-        dissipation=model.dissipation,
-        compartments=model.compartments,
-        compartment_names=model.compartment_names,
-        search_depth=model.search_depth,
-    )
+def spacing_across(width: float) -> float:
+    """Return the spacing of nodes [mm] that puts ten nodes across a patch [m]."""
+    return float(np.clip(spacing_for(width, _REFERENCE_NODES), _FINEST_MM, _COARSEST_MM))
 
 
-def _coupled(law: SpringLaw, nodes_across: int) -> SpringLaw:
-    layers = [_of_layer(layer, nodes_across) for layer in single_laws(law)]
-    return layers[0] if len(layers) == 1 else SeriesLaw(*layers)
-
-
-def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
-    constants = layer.youngs_modulus, layer.poissons_ratio, layer.thickness
-    return CoupledLaw(*constants, nodes_across=nodes_across)
+def as_elements(contact: ContactConfig, spacing: float) -> ContactConfig:
+    """Return the layers of a section [contact] by finite elements, nodes `spacing` [mm] apart."""
+    tree = with_model(contact.model_dump(exclude_none=True), _MODEL)
+    elements = {**tree.get(_MODEL, {}), "node_spacing_mm": spacing}
+    try:
+        return ContactConfig.model_validate(tree | {_MODEL: elements})
+    except ValidationError as error:
+        raise InputError(str(error.errors()[0]["msg"])) from error
 
 
 def element_layer(
@@ -247,13 +238,8 @@ def element_layer(
             "contact.femur_layer.thickness_file has a row per tibial vertex, which finite elements "
             "cannot use"
         )
-    across = spacing_for(2.0 * float(np.sqrt(area / np.pi)), _REFERENCE_NODES)
-    spacing = float(np.clip(across, finest, _COARSEST_MM))
-    tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
-    try:
-        contact = ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
-    except ValidationError as error:
-        raise InputError(str(error.errors()[0]["msg"])) from error
+    spacing = max(spacing_across(contact_width(area)), finest)
+    contact = as_elements(config.contact, spacing)
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
     if (seconds := model.size.seconds) > _MOST_SECONDS:

@@ -102,7 +102,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"{section}.law",
             f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
             "m and reference_indentation_mm (dref, which sets the effective thickness hc), or set "
-            'law = "linear", or law = "coupled", which has no parameters to find',
+            'law = "linear"',
         )
         for section, layer in sections.items()
         if layer.is_modified_in_name_alone
@@ -117,7 +117,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"as wide as the layer is thick; {SOFTER_MODELS}",
         )
         for section, layer in sections.items()
-        if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
+        if layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
     ]
     return unchanged + confined
 

@@ -1,6 +1,6 @@
 """Roughness of the surfaces of a knee: what the ridges of a scan do to peak pressures.
 
-A pressure of coupled springs or finite elements follows every ridge of a surface. Roughness is the
+A pressure of finite elements follows every ridge of a surface. Roughness is the
 root mean square change of the peak pressure under a load, if both surfaces are replaced by local
 fits (`foundation.surfaces.smoothing`): 1 % on the built-in implant and on scanned cartilage, 3 %
 on a coarse built-in implant, 7 to 13 % on the meshes of a scanned implant.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,16 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
-from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
+from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.statics.height import pose_at_load
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config, KneeConfig
+from pipeline.originals.finite_element_layer import as_elements, build_elements, spacing_across
 from pipeline.originals.knee_surfaces import (
     KneeSurfaces,
     compartment_labels,
@@ -38,8 +39,10 @@ from pipeline.originals.knee_surfaces import (
     placed,
     tibial_placement,
 )
+from pipeline.originals.layer_checks import contact_width
 from pipeline.originals.mesh_loading import load_body
-from pipeline.originals.spring_bed import build_bed, springs_beside
+from pipeline.originals.spring_bed import springs_beside
+from pipeline.progress import without_warnings
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
@@ -83,7 +86,7 @@ def _decimated(mesh: TriangleMesh, *, smooth: bool = False) -> TriangleMesh:
     return decimate(surface, _DEVIATION, fewest=_FEW).mesh
 
 
-#: Roughness up to which peak pressures of coupled springs count as those of a smooth surface [1]:
+#: Roughness up to which peak pressures of finite elements count as those of a smooth surface [1]:
 #: between the 1 to 3 % of smooth meshes and the 7 to 13 % of rough ones.
 SMOOTH = 0.05
 #: Poses of each compartment, and part of the half widths of the sample space that they leave the
@@ -99,22 +102,18 @@ _LEAST = 0.5
 
 
 class LoadedPatches(NamedTuple):
-    """Poses under load with the loaded compartment, and points (N, 3) [m] of the contact there."""
+    """Poses under load with the loaded compartment, and points (N, 3) [m] of the femur there."""
 
     poses: list[tuple[Pose, str]]
     femur: FloatArray
-    tibia: FloatArray
+    #: Of nodes ten of which are across the narrowest contact [mm].
+    spacing: float
 
     def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
-        """Return the patches alone of surfaces [m] of the knee."""
-        femur, tibia = _within(surfaces.femur, self.femur), _within(surfaces.tibia, self.tibia)
-        # Vertices stay: a layer may have a thickness for each.
-        return replace(
-            surfaces,
-            femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]),
-            tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[tibia]),
-            compartments=surfaces.compartments[tibia],
-        )
+        """Return surfaces [m] of the knee, of the femur the patches alone."""
+        # The layer is meshed as a whole: at the rim of a patch, elements may fold.
+        femur = _within(surfaces.femur, self.femur)
+        return replace(surfaces, femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]))
 
 
 def loaded_patches(
@@ -122,7 +121,7 @@ def loaded_patches(
 ) -> LoadedPatches | None:
     """Return the patches of surfaces [m] that bear near a path; None if few poses bear the load."""
     bed = springs_beside(config.contact, coarse_surfaces(config, surfaces))
-    poses = _loaded(bed, _poses(space), config.space.path.axial_force_N)
+    poses, areas = _loaded(bed, _poses(space), config.space.path.axial_force_N)
     if len(poses) < _LEAST * _POSES * len(bed.compartment_names):
         return None
     pressed = [bed.tibia.centroids[bed.spring_state(pose).pressure > 0.0] for pose, _ in poses]
@@ -130,27 +129,24 @@ def loaded_patches(
         (points - pose.translation) @ pose.rotation_matrix
         for points, (pose, _) in zip(pressed, poses, strict=True)
     ]
-    return LoadedPatches(poses, np.concatenate(femoral), np.concatenate(pressed))
+    spacing = spacing_across(contact_width(min(areas)))
+    return LoadedPatches(poses, np.concatenate(femoral), spacing)
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
-    """Return the RMS logarithm of ratios of peak pressures of coupled springs [1]; None untold."""
-    contact, near = _coupled(config.contact), patches.of(surfaces)
-    loads = [_loads(build_bed(contact, patch), patches.poses) for patch in (near, _fitted(near))]
+    """Return the RMS logarithm of ratios of peak pressures of finite elements [1]; None untold."""
+    contact, near, loads = as_elements(config.contact, patches.spacing), patches.of(surfaces), []
+    for patch in (near, _fitted(near)):
+        with without_warnings:
+            model = build_elements(contact, patch)
+        model.prepare()
+        loads.append(_loads(model, patches.poses))
     by_peak, by_force = np.log(loads[1] / loads[0]).T
     changes = by_peak - _EXPONENT * by_force
     known = changes[np.isfinite(changes)]
     if len(known) < _LEAST * len(changes):
         return None
     return float(np.sqrt(np.mean(known**2)))
-
-
-def _coupled(contact: ContactConfig) -> ContactConfig:
-    """Return the layers as coupled springs; parameters of another law have no effect."""
-    keys: dict[str, Any] = {"model": DEFAULT_MODEL, "law": "coupled", "surface": "curved"}
-    if contact.femur_layer is not None:
-        keys["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
-    return contact.model_copy(update=keys)
 
 
 def _within(mesh: TriangleMesh, points: FloatArray) -> NDArray[np.bool_]:
@@ -177,22 +173,26 @@ def _poses(space: SampleSpace) -> list[Pose]:
     return [Pose.from_array(pose) for pose in poses]
 
 
-def _loaded(bed: ElasticFoundation, poses: list[Pose], load: float) -> list[tuple[Pose, str]]:
-    """Return poses at which a compartment of a bed carries a load [N], and the compartment."""
-    loaded_poses = []
+def _loaded(
+    bed: ElasticFoundation, poses: list[Pose], load: float
+) -> tuple[list[tuple[Pose, str]], list[float]]:
+    """Return poses at which a compartment carries a load [N], with it, and contact areas [m²]."""
+    loaded_poses, areas = [], []
     for name in bed.compartment_names:
         for pose in poses:
             with suppress(PoseError):
-                loaded_poses.append((pose_at_load(bed, pose, name, load).pose, name))
-    return loaded_poses
+                loaded = pose_at_load(bed, pose, name, load)
+                loaded_poses.append((loaded.pose, name))
+                areas.append(float(loaded.loads[AREA]))
+    return loaded_poses, areas
 
 
-def _loads(bed: ElasticFoundation, poses: list[tuple[Pose, str]]) -> FloatArray:
+def _loads(model: SurfaceContact, poses: list[tuple[Pose, str]]) -> FloatArray:
     """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN without an answer."""
     results = np.full((len(poses), 2), np.nan)
     for row, (pose, name) in zip(results, poses, strict=True):
         with suppress(PoseError):
-            loads = bed.compartment_loads(pose, name)[0]
+            loads = model.compartment_loads(pose, name)[0]
             if loads[AXIAL_FORCE] > 0.0:
                 row[:] = loads[PEAK_PRESSURE], loads[AXIAL_FORCE]
     return results

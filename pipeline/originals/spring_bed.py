@@ -85,7 +85,7 @@ def _bed_over(
 def springs_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return an elastic foundation over the surfaces of another contact model, evaluated faster.
 
-    Coupled springs become linear, a varying femoral thickness its mean, a ratio above 0.46 0.46.
+    A varying femoral thickness becomes its mean, a ratio above 0.46 0.46.
     """
     measured = surfaces.measured_thickness()
     law = _bulging_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
@@ -101,8 +101,7 @@ def springs_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFou
 
 def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     ratio = min(layer.poissons_ratio, LARGEST_RATIO)
-    law = "linear" if layer.law == "coupled" else layer.law
-    return layer_law(layer.model_copy(update={"poissons_ratio": ratio, "law": law}), thickness)
+    return layer_law(layer.model_copy(update={"poissons_ratio": ratio}), thickness)
 
 
 def springs_of(model: object, otherwise: str) -> ElasticFoundation:

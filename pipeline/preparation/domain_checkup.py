@@ -279,7 +279,7 @@ def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, findings:
 
 def _check_roughness(config: Config, space: SampleSpace, findings: Findings) -> None:
     """Check the surfaces of a model whose pressures follow every ridge of a scan."""
-    if config.contact.has_laws and config.contact.law != "coupled":
+    if config.contact.has_laws:
         return
     say("measuring the roughness of the surfaces")
     with warnings.catch_warnings():

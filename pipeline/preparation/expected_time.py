@@ -29,9 +29,8 @@ _STEP = (2e-4, 1.2e-7)
 _POLYNOMIAL = (1.0, 2e-4)
 #: Of spline-polynomials of several degrees.
 _SPLINES = (10.0, 4e-4)
-#: Evaluations of the original model per gait cycle; of coupled springs, which follow the ridges of
-#: scanned surfaces; and combinations beside the nominal inputs.
-_CYCLE, _RIDGED_CYCLE, _COMBINATIONS = 1300, 4500, 10
+#: Evaluations of the original model per gait cycle, and combinations beside the nominal inputs.
+_CYCLE, _COMBINATIONS = 1300, 10
 #: Time ratio of an evaluation with Jacobian and an evaluation of the loads of one compartment.
 _WHOLE = 2.0
 #: Bytes of a candidate per round, of an evaluated sample, and of all other files.
@@ -74,8 +73,7 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
         known += design.gait_samples
     surrogate = config.surrogate
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
-    ridged = config.knee.source == "meshes" and config.contact.law == "coupled"
-    cycle = (_RIDGED_CYCLE if ridged else _CYCLE) * _WHOLE * config.simulation.cycles
+    cycle = _CYCLE * _WHOLE * config.simulation.cycles
     last = [Stage("h: gait simulation", 1, cycle, gait, alone=True)]
     if config.simulation.combinations and config.original.kind == "model":
         last.append(Stage("h: combinations of inputs", _COMBINATIONS, cycle))

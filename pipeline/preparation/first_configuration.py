@@ -84,7 +84,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "material": material,
         "side": meshes.side,
         "meshes": meshes.keys,
-        "contact": contact | {"law": sections["contact"]["law"]},
+        "contact": sections["contact"],
         "remarks": [*meshes.guesses, *assumed, *reasons],
     }
 
@@ -149,9 +149,13 @@ def _settle(
 
 
 def _write_choice(sections: Sections, notes: dict[str, str], choice: LawChoice) -> None:
-    """Add a chosen law, its smoothing and the reasons to sections and comments."""
-    sections["contact"]["law"] = choice.law
-    notes["contact.law"] = _sentence(choice.reasons[-1])
+    """Add a chosen contact model, its smoothing and the reasons to sections and comments."""
+    key = "law" if choice.spacing_mm is None else "model"
+    notes[f"contact.{key}"] = _sentence(choice.reasons[-1])
+    if choice.spacing_mm is not None:
+        del sections["contact"]["law"]
+        sections["contact"] = {"model": "finite_element", **sections["contact"]}
+        sections["contact.finite_element"] = {"node_spacing_mm": choice.spacing_mm}
     if choice.smooth_um > 0.0:
         for body in BODIES:
             sections[f"knee.{body}"]["smooth_um"] = choice.smooth_um

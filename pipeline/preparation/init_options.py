@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 #: As `foundation.elastic_foundation.laws.LAWS`, whose import takes long.
-Law = Literal["linear", "modified", "logarithmic", "coupled"]
+Law = Literal["linear", "modified", "logarithmic"]
 #: As `foundation.surfaces.mesh.UNITS`.
 Unit = Literal["m", "cm", "mm", "um", "inch"]
 FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
@@ -54,8 +54,8 @@ class InitOptions:
         Largest distance between corners that the repair welds, 0 for no repair (default: 0.02).
     name : str, optional
         Name of the run (default: name of the configuration file).
-    law : {"linear", "modified", "logarithmic", "coupled"}, optional
-        Spring law (default: coupled, on surfaces that are smooth or can be smoothed).
+    law : {"linear", "modified", "logarithmic"}, optional
+        Law of springs (default: finite elements, on surfaces that are smooth or can be smoothed).
     youngs_modulus_MPa : float, optional
         Young's modulus [MPa] (default: from the material).
     poissons_ratio : float, optional

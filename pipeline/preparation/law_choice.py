@@ -1,4 +1,4 @@
-"""Spring law of a first configuration: coupled where the surfaces are smooth enough."""
+"""Contact model of a first configuration: finite elements where the surfaces are smooth enough."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from surrogates.sampling.space import ReferencePath
 
 #: Deviations of the smoothing that are tried in turn [um].
 DEVIATIONS_UM = (20.0, 50.0, 100.0)
-_COUPLED = 'law = "coupled": the springs share the compliance of the elastic layer'
+_ELEMENTS = 'model = "finite_element": the elastic layer itself'
 _LINEAR = (
     'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
 )
 
 
 class LawChoice(NamedTuple):
-    """Law of a first configuration."""
+    """Contact model of a first configuration."""
 
-    law: str
+    #: Distance of the nodes of finite elements [mm]; None for linear springs.
+    spacing_mm: float | None
     #: Deviation of the smoothing of both surfaces [um]; 0 without smoothing.
     smooth_um: float
-    #: Sentences for the user; the last is about the law.
+    #: Sentences for the user; the last is about the model.
     reasons: tuple[str, ...]
 
 
 def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | None) -> LawChoice:
-    """Return the law of a configuration of linear springs over two meshes, and why.
+    """Return the contact model of a configuration of linear springs over two meshes, and why.
 
-    Surfaces that are too rough for coupled springs are smoothed by the least of `DEVIATIONS_UM`
-    that suffices. If none suffices, or if the knee does not settle (`path` is None), the law is
-    linear.
+    Surfaces that are too rough for finite elements are smoothed by the least of `DEVIATIONS_UM`
+    that suffices. If none suffices, the layer cannot be meshed, or the knee does not settle (`path`
+    is None), springs stay.
     """
     if path is None:
         return _linear("the roughness of the surfaces is not known: the knee does not settle")
@@ -56,9 +57,8 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
         if patches is None or rms is None:
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
         if rms <= SMOOTH:
-            return LawChoice(
-                "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(rms)}, which is little",)
-            )
+            reason = f"{_ELEMENTS}; {_smooth_words(rms)}, which is little"
+            return LawChoice(patches.spacing, 0.0, (reason,))
         return _smoothed(config, surfaces, patches, rms)
 
 
@@ -67,7 +67,7 @@ def _smoothed(
 ) -> LawChoice:
     cost = (
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
-        f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
+        f"{100.0 * rough:.2g} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
     # The middle one first: surfaces become smoother with the deviation.
     least, middle, largest = DEVIATIONS_UM
@@ -83,12 +83,13 @@ def _smoothed(
             f"vertices of the tibia by {1e6 * tibia.rms:.1f} um RMS, at most "
             f"{1e6 * tibia.largest:.0f} um"
         )
-        then = f"{_COUPLED}; then {_smooth_words(trial.found)}"
-        return LawChoice("coupled", deviation, (cost, moved, then))
+        then = f"{_ELEMENTS}; then {_smooth_words(trial.roughness)}"
+        return LawChoice(patches.spacing, deviation, (cost, moved, then))
     # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
-        'set a larger smooth_um in [knee.femur] and [knee.tibia] and law = "coupled"',
+        "set a larger smooth_um in [knee.femur] and [knee.tibia] and model = "
+        '"finite_element" in place of law',
         DEVIATIONS_UM[-1],
     )
 
@@ -98,11 +99,11 @@ class _Trial(NamedTuple):
 
     femur: Smoothed
     tibia: Smoothed
-    found: float
+    roughness: float
 
     @property
     def is_smooth(self) -> bool:
-        return self.found <= SMOOTH
+        return self.roughness <= SMOOTH
 
 
 def _trial(
@@ -120,9 +121,9 @@ def _trial(
     return _Trial(femur.smoothed, tibia.smoothed, np.nan if rms is None else rms)
 
 
-def _smooth_words(found: float) -> str:
-    return f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"
+def _smooth_words(rms: float) -> str:
+    return f"ridges of the meshes change the peak pressures by {100.0 * rms:.2g} %"
 
 
 def _linear(reason: str, smooth_um: float = 0.0) -> LawChoice:
-    return LawChoice("linear", smooth_um, (reason, f"{_LINEAR}; the report tells by how much"))
+    return LawChoice(None, smooth_um, (reason, f"{_LINEAR}; the report tells by how much"))

@@ -12,7 +12,6 @@ from pipeline.reports.accuracy import worst_load
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import (
-    layer_keys,
     layer_of_run,
     model_of,
 )
@@ -43,7 +42,6 @@ def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = Non
         simulated=bool(gait.models),
         flagged_percent=_flagged_percent(domain),
         layer=layer_of_run(files),
-        coupled_keys=tuple(layer_keys(contact)),
         table=files.run.original.file if isinstance(files.run.original, FromTable) else "",
         has_wear=not FOR_WEAR.intersection(files.run.not_given),
         implant_edge_mm=_implant_edge(files),

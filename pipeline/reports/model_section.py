@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS, LayerConfig
+from pipeline.config.contact_schema import DEFAULT_MODEL
 from pipeline.originals.finite_element_layer import ITSELF
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number
@@ -49,23 +49,6 @@ def doubted(part: Mapping[str, Any]) -> str:
     """Return the uncertainty of the peak pressure of the layer in words, "" where it is small."""
     doubt = part["uncertainty_percent"]
     return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
-
-
-def layer_keys(contact: Mapping[str, Any]) -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs the coupled law."""
-    defaults = LayerConfig()
-    layers = {"contact": contact}
-    if contact.get("femur_layer"):
-        layers["contact.femur_layer"] = contact["femur_layer"]
-    pairs = []
-    for head, layer in layers.items():
-        pairs.append(f"{head}.law=coupled")
-        for key in OWN_KEYS.get(layer["law"], ()):
-            if layer.get(key) != (default := getattr(defaults, key)):
-                pairs.append(f"{head}.{key}={default:g}")
-    if contact.get("surface") == "flat":
-        pairs.append("contact.surface=curved")
-    return pairs
 
 
 def signed(percent: float) -> str:

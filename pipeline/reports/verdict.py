@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
-from pipeline.originals.finite_element_layer import COUPLED_SPRINGS
 from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.store.run_documents import (
@@ -95,8 +94,6 @@ class Evidence:
     flagged_percent: float | None = None
     #: The contact model against the elastic layer; None if no comparison was made.
     layer: dict[str, Any] | None = None
-    #: Pairs KEY=VALUE that give the configuration coupled springs.
-    coupled_keys: tuple[str, ...] = ()
     #: File of the table of poses and loads in the place of the contact model, "" without one.
     table: str = ""
     #: Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
@@ -211,9 +208,7 @@ def _model(layer: Mapping[str, Any] | None) -> tuple[list[RuleFinding], str]:
         return [], ""
     if not layer["compartments"]:
         words = f"not compared with the elastic layer: {layer['reason']}"
-        if (known := layer["known_error_percent"]) is None:
-            return [_unjudged(1, words, "elements")], ""
-        return [_judged(known, "layer", words, "elements")], "peak ±"
+        return [_unjudged(1, words, "elements")], ""
     findings = [
         (_of_layer(name, compartment, layer), compartment["peak_pressure_MPa"])
         for name, compartment in layer["compartments"].items()
@@ -239,10 +234,7 @@ def _of_layer(name: str, part: Mapping[str, Any], layer: Mapping[str, Any]) -> R
         f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} where {layer['model']} "
         f"say {number(part['peak_pressure_MPa'])} MPa"
     )
-    # Coupled springs of a coarse lattice do not resolve ridges.
-    return _judged(
-        off, "layer", text, "layer" if layer["reference"] == COUPLED_SPRINGS else "elements"
-    )
+    return _judged(off, "layer", text, "elements")
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -324,10 +316,6 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
         )
     return steps | {
         "samples": ("learn from more samples", more_samples),
-        "layer": (
-            "take springs that are coupled as the elastic layer is",
-            _again("coupled", *evidence.coupled_keys),
-        ),
         "elements": (
             "take the elastic layer itself, by finite elements",
             _again("elements", "contact.model=finite_element"),

@@ -13,19 +13,13 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import coupled_laws, single_laws
+from foundation.elastic_foundation.laws import single_laws
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.model import spacing_error
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.schema import Config
-from pipeline.originals.finite_element_layer import (
-    COUPLED_SPRINGS,
-    FINITE_ELEMENTS,
-    ITSELF,
-    coupled_springs,
-    element_layer,
-)
+from pipeline.originals.finite_element_layer import FINITE_ELEMENTS, ITSELF, element_layer
 from pipeline.store.run_documents import (
     ElasticLayer,
     LayerCompartment,
@@ -108,52 +102,28 @@ def peak_area(result: SimulationResult) -> float:
     return float(min((row[AREA] for row in rows if row[AREA] > 0.0), default=1e-4))
 
 
-#: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
-#: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
-#: second resolves ridges of a scanned surface as finite elements 0.5 mm apart do.
-_SMOOTH, _RIDGED = (8, 12), (24, 32)
-#: Largest change of the peak pressure on a smooth surface [1].
-_SAME = 0.02
-#: Strain beyond which coupled springs miss the layer, which they take for flat (docs/accuracy.md).
-_DEEP = 0.05
-#: Error of the peak pressure of coupled springs on a knee, up to this strain and beyond [1].
-_FLAT_ERROR, _DEEP_ERROR = 0.03, 0.08
-#: Error of the peak pressure of finite elements, a dozen nodes across the patch [1].
+#: Least error of the peak pressure of the finite elements of the layer [1].
 _ELEMENT_ERROR = 0.03
-
-
-class Springs(NamedTuple):
-    """Coupled springs that resolve the peak pressure, which is uncertain by `doubt` [1]."""
-
-    model: ElasticFoundation
-    peak: Contact
-    doubt: float
-    rough: bool
 
 
 def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     """Compare the contact model that drives a cycle with the elastic layer, or tell why not."""
     if not isinstance(model, ElasticFoundation):
         return _itself(model, result)
-    words = _words(model)
-    known = None
+    words, compartments, strains = _words(model), {}, []
     try:
-        springs = dict(_springs(model, result))
-        known = _known_error(springs) if coupled_laws(model.law) else None
-        elements = _elements(config, model, result, springs)
+        spacing, layer = element_layer(config, peak_area(result))
     except InputError as error:
-        return ElasticLayer(model=words, reference="", reason=str(error), known_error_share=known)
-    compartments, strains = {}, []
-    for side, lattice in springs.items():
-        name = model.compartment_names[side]
-        layer = lattice.model if elements is None else elements[1]
+        return ElasticLayer(model=words, reference="", reason=str(error))
+    for side, name in enumerate(model.compartment_names):
         if pairs := list(equal_loads(model, layer, result, side)):
-            doubt = _doubt(lattice, elements is not None, layer, pairs, name)
-            compartments[name] = _compared(pairs, result.gait_percent, doubt, lattice.rough)
+            top = max(pairs, key=lambda pair: pair.model.peak).layer
+            doubt = max(_ELEMENT_ERROR, _roughness(layer, top, name))
+            compartments[name] = _compared(pairs, result.gait_percent, doubt)
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
-        reference=_reference_words(springs, elements),
+        reference=f"{FINITE_ELEMENTS}, nodes {spacing:g} mm apart",
         compartments=compartments,
         reason="" if compartments else "no pose of the cycle has the same load in both models",
         largest_strain_share=max(strains, default=None),
@@ -175,56 +145,10 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     )
 
 
-def _reference_words(
-    springs: dict[int, Springs], elements: tuple[float, SurfaceContact] | None
-) -> str:
-    """Return the model that stands for the layer in words."""
-    if elements is not None:
-        return f"{FINITE_ELEMENTS}, nodes {elements[0]:g} mm apart"
-    rough = any(lattice.rough for lattice in springs.values())
-    return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
-
-
-def _known_error(springs: dict[int, Springs]) -> float:
-    """Return the error of the peak pressure of coupled springs that is known of other knees [1]."""
-    deep = any(lattice.peak.strain > _DEEP for lattice in springs.values())
-    return _DEEP_ERROR if deep else _FLAT_ERROR
-
-
 def _words(model: ElasticFoundation) -> str:
     """Return the springs in words, such as "linear springs"."""
     names = dict.fromkeys(type(law).__name__ for law in single_laws(model.law))
     return f"{' and '.join(name.removesuffix('Law').lower() for name in names)} springs"
-
-
-def _springs(model: ElasticFoundation, result: SimulationResult) -> list[tuple[int, Springs]]:
-    """Return coupled springs for each compartment in contact, by its place."""
-    springs = []
-    for side, name in enumerate(model.compartment_names):
-        if not len(chosen_instants(result, side)):
-            continue
-        k = int(np.argmax(result.compartment_loads[side][:, PEAK_PRESSURE]))
-        contact = contact_at(model, Pose.from_array(result.poses[k]), name)
-        try:
-            springs.append((side, _resolved(model, contact, name)))
-        except PoseError as error:
-            raise InputError(
-                f"coupled springs have no answer at the peak of {name}: {error}"
-            ) from error
-    return springs
-
-
-def _resolved(model: ElasticFoundation, contact: Contact, name: str) -> Springs:
-    """Return coupled springs that resolve a contact's peak pressure: the finer ones if rough."""
-    for coarse, fine in (_SMOOTH, _RIDGED):
-        lattices = [coupled_springs(model, nodes) for nodes in (coarse, fine)]
-        contacts = [at_load_of(lattice, contact, name) for lattice in lattices]
-        change = abs(contacts[1].peak / contacts[0].peak - 1.0)
-        rough = (coarse, fine) == _RIDGED
-        if rough or change <= _SAME:
-            break
-    layer, peak = (lattices[1], contacts[1]) if rough else (lattices[0], contacts[0])
-    return Springs(layer, peak, max(change, _roughness(layer, peak, name)), rough)
 
 
 def _roughness(layer: SurfaceContact, peak: Contact, name: str) -> float:
@@ -235,39 +159,7 @@ def _roughness(layer: SurfaceContact, peak: Contact, name: str) -> float:
     return 0.0 if resolved is None else 0.01 * resolved.roughness_percent
 
 
-def _elements(
-    config: Config,
-    model: ElasticFoundation,
-    result: SimulationResult,
-    springs: dict[int, Springs],
-) -> tuple[float, SurfaceContact] | None:
-    """Return finite elements as of `element_layer`; None where springs do better, as on ridges."""
-    coupled = bool(coupled_laws(model.law))
-    deep = any(lattice.peak.strain > _DEEP for lattice in springs.values())
-    if any(lattice.rough for lattice in springs.values()) or not (coupled or deep):
-        return None
-    try:
-        return element_layer(config, peak_area(result))
-    except InputError:
-        if coupled:
-            raise
-        return None
-
-
-def _doubt(
-    springs: Springs, elements: bool, layer: SurfaceContact, pairs: list[Pair], name: str
-) -> float:
-    """Return how far the peak pressure of the layer is uncertain [1]."""
-    if not elements:
-        return max(springs.doubt, _known_error({0: springs}))
-    top = max(pairs, key=lambda pair: pair.model.peak).layer
-    jumps = _roughness(layer, top, name)
-    return max(jumps, _ELEMENT_ERROR, springs.doubt if springs.rough else 0.0)
-
-
-def _compared(
-    pairs: list[Pair], percent: FloatArray, doubt: float, rough: bool
-) -> LayerCompartment:
+def _compared(pairs: list[Pair], percent: FloatArray, doubt: float) -> LayerCompartment:
     """Return the comparison of a compartment from its pairs; `doubt` is the uncertainty [1]."""
     apart = np.array([pair.model.figures / pair.layer.figures - 1.0 for pair in pairs])
     top = int(np.argmax([pair.model.peak for pair in pairs]))
@@ -281,7 +173,6 @@ def _compared(
         rms=_figures(np.sqrt((apart**2).mean(axis=0))),
         poses=len(pairs),
         uncertainty_share=doubt,
-        rough=rough,
     )
 
 

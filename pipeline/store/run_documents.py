@@ -361,21 +361,19 @@ class LayerCompartment(Part):
     rms: LayerFigures
     poses: Count
     uncertainty_share: Number
-    rough: bool = False
 
 
 class ElasticLayer(Part):
     """`elastic_layer.json`: differences of a contact model from the elastic layer.
 
     `model` and `reference` name the contact model and what stands for the layer; `reason` says why
-    there are no `compartments`, and `known_error_share` is what is then known of the peak pressure.
+    there are no `compartments`.
     """
 
     model: str
     reference: str
     compartments: dict[str, LayerCompartment] = Field(default_factory=dict)
     reason: str = ""
-    known_error_share: NumberOrNone = None
     largest_strain_share: NumberOrNone = None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation import CoupledLaw, ElasticFoundation, TriangleMesh
+from foundation import ElasticFoundation, LinearLaw, TriangleMesh
 from foundation.base.pose import Pose
 from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
@@ -143,26 +143,19 @@ def ball(ratio, thickness, size, radius):
     return Case(f"ball, ν {ratio:g}", (radius, radius), exact.layer, exact.load), exact
 
 
-def law_of(case, nodes=8):
-    """Return the coupled law of the layer of a case."""
-    layer = case.layer
-    return CoupledLaw(
-        layer.youngs_modulus, layer.poissons_ratio, layer.thickness, nodes_across=nodes
-    )
-
-
 def flat_bed(case, exact):
-    """Return the rigid paraboloid of a case on flat coupled springs; the lateral plate is apart."""
+    """Return the rigid paraboloid of a case on flat linear springs; the lateral plate is apart."""
     half = _MARGIN * float(np.sqrt(2.0 * exact.approach * max(case.radii)))
     lines = list(np.linspace(-half, half, _CELLS + 1))
     medial = sheet(lines, lines)
     lateral = sheet([-half, half], [_APART - half, _APART + half])
     faces = np.concatenate([medial[1], lateral[1] + len(medial[0])])
-    tibia = TriangleMesh(np.concatenate([medial[0], lateral[0]]), faces, "flat layer")
+    points = np.concatenate([medial[0], lateral[0]]) + np.array([0.0, case.layer.thickness, 0.0])
+    tibia = TriangleMesh(points, faces, "flat layer")
     labels = (tibia.centroids[:, 2] > 0.5 * _APART).astype(np.int8)
-    return ElasticFoundation(
-        paraboloid_mesh(case.radii, half), tibia, law_of(case), compartments=labels
-    )
+    layer = case.layer
+    law = LinearLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness)
+    return ElasticFoundation(paraboloid_mesh(case.radii, half), tibia, law, compartments=labels)
 
 
 def flat_elements(ratio, thickness, size, radius, spacing):

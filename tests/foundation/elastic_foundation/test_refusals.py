@@ -9,7 +9,7 @@ import shapes
 from beds import LAW, NU, POLYETHYLENE, E, H, model_of
 
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import Dissipation
 from foundation.statics.height import pose_at_load
 
@@ -37,9 +37,6 @@ REFUSED = [
     (partial(modified, f=2.0, m=0.0), "m: expected > 0"),
     (partial(modified, f=2.0, m=1.0, reference_indentation=-1.0), "reference_indentation"),
     (partial(SeriesLaw, LAW, SeriesLaw(LAW, LAW)), "second: expected a law of one layer"),
-    (partial(SeriesLaw, LAW, CoupledLaw(E, NU, H)), "two coupled laws or no coupled law"),
-    (partial(CoupledLaw, E, NU, H, modulus_factor=0.0), "modulus_factor"),
-    (partial(CoupledLaw, E, NU, H, nodes_across=8.5), "nodes_across: expected a whole number"),
     (partial(on_plates, surface="round"), "surface: expected one of ['curved', 'flat'], found"),
     (partial(on_plates, search_depth=0.0), "search_depth: expected > 0"),
     (partial(on_plates, search_depth=20.0), "search_depth: expected > 0 m and <= 0.1 m, found 20"),
@@ -56,7 +53,6 @@ REFUSED = [
     (partial(MODEL.loads, NOT_FINITE), "poses: expected finite numbers, found nan at"),
     (partial(MODEL.loads, np.zeros((3, 5))), "poses: expected a Pose, an array (6,) or (N, 6)"),
     (partial(MODEL.loads, np.zeros((3, 6)), threads=0), "threads: expected >= 1"),
-    (partial(on_plates, CoupledLaw(E, NU, H), dissipation=Dissipation(0.5)), "surface and dissip"),
     (partial(Dissipation, damping=-1.0), "damping: expected >= 0"),
     (partial(Dissipation, friction=-0.1), "friction: expected >= 0"),
     (partial(Dissipation, transition_speed=0.0), "transition_speed: expected > 0"),

@@ -11,7 +11,6 @@ from foundation import ElasticFoundation
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import (
-    CoupledLaw,
     LinearLaw,
     LogarithmicLaw,
     ModifiedLaw,
@@ -82,7 +81,6 @@ def test_the_jacobian_has_the_slope_of_the_thickness(make):
     [
         (linear(2e-3), np.full(len(FEMUR.vertices), -2e-3), "layer of the law that is thicker"),
         (linear(2e-3), np.zeros(5), r"one per femoral triangle \(392\) or vertex \(225\), found 5"),
-        (CoupledLaw(5e6, 0.4, 2e-3), np.zeros(len(FEMUR.faces)), "found CoupledLaw"),
         (ModifiedLaw(5e6, 0.4, 2e-3, f=2.0, m=0.5), np.zeros(len(FEMUR.faces)), "ModifiedLaw"),
     ],
 )

@@ -171,6 +171,20 @@ def test_an_element_that_stays_folded_is_named():
         layer_mesh(crossed, ThicknessBase(4e-3).below(grid, plate), 1e-3, 1.0, "plate")
 
 
+def test_nodes_do_not_meet_where_the_rim_nearly_meets_itself():
+    """Two nodes would move to both ends of the end of a notch, 1 nm apart."""
+    end = 5e-10
+    x = 1e-3 * np.array([-19.5, 19.5, 19.5, 16.0, 0.0, 0.0, -16.0, -19.5]) + end * np.array(
+        [0, 0, 0, 0, 1, -1, 0, 0]
+    )
+    z = 1e-3 * np.array([10.0, 10.0, -16.0, -16.0, 0.3, 0.3, -16.0, -16.0])
+    faces = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [0, 4, 5], [0, 5, 7], [5, 6, 7]])
+    surface = TriangleMesh(np.column_stack([x, np.zeros(8), z]), faces, "notch")
+    grid = lay_grid(surface, whole(surface), UP, 1e-3)
+    edges = grid.points[grid.quads] - grid.points[np.roll(grid.quads, 1, axis=1)]
+    assert np.linalg.norm(edges, axis=2).min() > 0.1e-3
+
+
 def test_charts_return_what_they_were_given():
     points = np.random.default_rng(0).uniform(-0.01, 0.01, (50, 3))
     cylinder = CylinderChart(np.array([-0.03, 0.0, 0.0]), np.eye(3), 0.03)

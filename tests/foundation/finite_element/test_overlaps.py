@@ -43,7 +43,7 @@ def found_overlaps(points, normals, femur, pose, fade=1e-6):
     number = CORE.find_overlaps(
         patches.address, bed.address, address(rotation), address(translation), 20e-3, -MARGIN,
         *map(address, (nodes, overlaps, gradients, directions, weights, slopes, facets, places)),
-        SCRATCH.of(CORE.contact_scratch(bed.address, 0)),
+        SCRATCH.of(CORE.contact_scratch(bed.address)),
     )  # fmt: skip
     return nodes[:number], overlaps[:number], weights[:number], slopes[:number]
 

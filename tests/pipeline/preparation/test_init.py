@@ -91,15 +91,17 @@ def law_of(folder, capsys, *options):
     assert main([*command, "--json", *options]) == 0
     content = json.loads(capsys.readouterr().out)
     config = load_config(folder / "mine.toml")
-    assert content["contact"]["law"] == config.contact.law
+    assert content["contact"].get("model", "elastic_foundation") == config.contact.model
     return content["remarks"], config
 
 
-def test_smooth_surfaces_get_coupled_springs_with_the_reason(folder, capsys):
+def test_smooth_surfaces_get_finite_elements_with_the_reason(folder, capsys):
     remarks, config = law_of(folder, capsys)
-    assert (config.contact.law, config.knee.femur.smooth_um) == ("coupled", 0.0)
-    assert re.search(r'law = "coupled": .* change the peak pressures by [0-4]\.?\d* %', remarks[-1])
-    assert '# law = "coupled": the springs share' in (folder / "mine.toml").read_text()
+    assert (config.contact.model, config.knee.femur.smooth_um) == ("finite_element", 0.0)
+    told = r'model = "finite_element": .* change the peak pressures by [0-4]\.?\d* %'
+    assert re.search(told, remarks[-1])
+    assert '# model = "finite_element": the elastic' in (folder / "mine.toml").read_text()
+    assert 0.7 <= config.contact.finite_element.node_spacing_mm <= 2.0
 
 
 def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, shapes):
@@ -107,7 +109,7 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
         export(roughened(mesh, 12e-6), folder / f"{body}.stl", scale=1e3)
     remarks, config = law_of(folder, capsys)
     deviation = config.knee.tibia.smooth_um
-    assert config.contact.law == "coupled"
+    assert config.contact.model == "finite_element"
     assert deviation == config.knee.femur.smooth_um > 0.0
     cost, moved, _ = remarks[-3:]
     assert "the surfaces are rough: ridges of the meshes change the peak pressures by" in cost

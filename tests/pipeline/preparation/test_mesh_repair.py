@@ -208,5 +208,5 @@ def test_all_ways_smooth_a_tibia_before_its_risers_are_left_out(folder, shapes, 
     coarse_surfaces(config, surfaces)
     trial = law_choice._trial(config, surfaces, None, 20.0)
     assert seen[1::2] == [len(whole.faces)] * 2  # femur and tibia in turn
-    assert trial.found == len(surfaces.tibia.faces) == len(whole.faces) - 10
+    assert trial.roughness == len(surfaces.tibia.faces) == len(whole.faces) - 10
     mesh_loading._loaded.cache_clear()

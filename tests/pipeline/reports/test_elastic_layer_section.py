@@ -19,7 +19,7 @@ LATERAL = MEDIAL | {
     **{"peak_pressure_Pa": 25.0e6, "layer_peak_pressure_Pa": 17.0e6},
     "at_peak": FIGURES | {"peak_pressure_share": 0.47},
 }
-SPRINGS = {"model": "linear springs", "reference": "coupled springs", "largest_strain_share": 0.022}
+SPRINGS = {"model": "linear springs", "reference": "finite elements", "largest_strain_share": 0.022}
 TOLD = (
     "contact model: care, peak +39 %: the medial peak of the elastic layer is about 23 MPa where "
     "linear springs say 31.4 MPa"
@@ -71,19 +71,6 @@ def test_reason_takes_the_place_of_the_comparison(report):
     content = report(entry(compartments={}, reason="574 of 56210 elements folded"))
     told = "not compared with the elastic layer: 574 of 56210 elements folded"
     assert content["verdict"]["parts"][-1]["text"] == f"contact model: care: {told}"
-
-
-def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report):
-    coupled = {
-        "model": "coupled springs",
-        "reference": "",
-        "compartments": {},
-        "known_error_share": 0.03,
-    }
-    content = report(entry(**coupled, reason="elements folded"))
-    assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
-    (finding,) = content["verdict"]["parts"][-1]["findings"]
-    assert finding["figure_percent"] == pytest.approx(3.0)
 
 
 def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run):

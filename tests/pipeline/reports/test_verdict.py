@@ -38,7 +38,7 @@ MEDIAL = {
         "uncertainty_share": 0.03,
     },
 }
-SPRINGS = {"model": "linear springs", "reference": "coupled springs"}
+SPRINGS = {"model": "linear springs", "reference": "finite elements"}
 LAYER, REFUSED = (
     layer_of(ElasticLayer.model_validate(SPRINGS | content))
     for content in ({"compartments": {"medial": MEDIAL}}, {"reason": "elements folded"})
@@ -153,7 +153,7 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait():
         {"resolution": {"medial": Resolution(across=12.0, roughness_percent=9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
         {"node_spacing": spacing(1.0, None)},
-        {"layer": LAYER, "coupled_keys": ("contact.law=coupled",)},
+        {"layer": LAYER},
         {"layer": REFUSED},
     ],
 )
@@ -171,7 +171,7 @@ def test_every_command_is_one_of_this_program(changes):
             return
         if "layer" in changes:
             contact = load_config(SMOKE, pairs).contact
-            assert (contact.law == "coupled") != (contact.model == "finite_element")
+            assert contact.model == "finite_element"
             return
         config = load_config(SMOKE, (*pairs, "contact.model='finite_element'"))
         finer = config.contact.finite_element.node_spacing_mm == 0.5 and "node_spacing" in changes

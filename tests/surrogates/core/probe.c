@@ -72,7 +72,7 @@ PROBE double probe_indentation(const law *l, double pressure)
 PROBE int probe_size(const char *name)
 {
 #define SIZE(kind) if (!strcmp(name, #kind)) return (int)sizeof(kind);
-    SIZE(vector3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(dissipation) SIZE(coupling) SIZE(sums) SIZE(between)
+    SIZE(vector3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(dissipation) SIZE(sums) SIZE(between)
     SIZE(regressor) SIZE(path) SIZE(compartment) SIZE(posterior) SIZE(surface) SIZE(skin) SIZE(layer)
     SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(knee_motion) SIZE(tableau) SIZE(step_limits)
     return 0;
