@@ -79,7 +79,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     """
     run = TrainedRun.open(folder)
     unworn = _bed(run)
-    say(f"{blocks} blocks of cycles")
+    say(f"blocks of cycles: {blocks}")
     with bar(blocks, "block", "blocks of cycles") as shown:
 
         def simulate_cycle(model: ElasticFoundation) -> SimulationResult:
