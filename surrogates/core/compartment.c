@@ -92,7 +92,7 @@ static void design_jets(state *at, const regressor *r, double *out)
     int k;
     for (k = 0; k < p; k++)
         z[k] = parameters[k * at->s.size];
-    evaluate(r, z, r->outputs, order, rows, bends, free);
+    evaluate(r, z, r->outputs, r->outputs, order, rows, bends, free);
     chain(&at->s, r->outputs, rows, row, bends, order ? p : 0, parameters, out);
 }
 
@@ -292,7 +292,8 @@ static void fill_rows_of_parts(state *at)
     for (i = 0; i < at->c->count && first < most; i++) {
         const regressor *r = at->c->parts[i];
         const int outputs = r->outputs < most - first ? r->outputs : most - first;
-        evaluate(r, x, outputs, first < at->steep ? at->s.order : 0, at->rows + first * row,
+        const int steep = outputs < at->steep - first ? outputs : at->steep - first;
+        evaluate(r, x, outputs, steep, steep > 0 ? at->s.order : 0, at->rows + first * row,
                  at->bends + first * pairs, at->free);
         first += outputs;
     }
@@ -413,7 +414,7 @@ static void fill_fall(state *at, double *fall)
     clear(5, x);
     for (k = 0; k < 2; k++) {
         x[n - 1] = k ? 1.0 : -1.0;
-        evaluate(c->parts[0], x, 1, at->s.order, rows + k * row, bends + k * pairs, free);
+        evaluate(c->parts[0], x, 1, 1, at->s.order, rows + k * row, bends + k * pairs, free);
     }
     fall[0] = 0.5 * (rows[0] - rows[row]);
     if (!(fall[0] > LEAST_FALL)) {
@@ -598,7 +599,7 @@ static double extrapolation(const state *at, const double *x)
         inputs[k] = at->inputs[k * n];
     for (k = 0; k < 6; k++)
         inputs[k < 5 ? k : at->s.n - 1] = clip(x[k], 1.0, 0.0).value;
-    evaluate(c->domain, inputs, 3, 0, rows, 0, at->free);
+    evaluate(c->domain, inputs, 3, 0, 0, rows, 0, at->free);
     learnt = fmax(1.0 + rows[2 * at->s.row], fmax(fabs(rows[0]), fabs(rows[at->s.row])));
     return fmax(found, learnt * (1.0 - fmin(at->gap / c->limits[3], 1.0)));
 }

@@ -102,10 +102,9 @@ static void add_bends(const space *s, int count, const double *bends, const doub
 static void chain(const space *s, int outputs, const double *rows, int between, const double *bends,
                   int count, const double *jets, double *out)
 {
-    int k, lane;
+    int k;
     clear(outputs * s->size, out);
-    for (lane = 0; lane < s->size; lane += 8)
-        add_rows(count, jets + lane, s->size, outputs, rows + 1, between, out + lane, s->size);
+    add_rows(count, s->size, jets, s->size, outputs, rows + 1, between, out, s->size);
     for (k = 0; k < outputs; k++, out += s->size) {
         out[0] = rows[k * between];
         if (s->order > 1)

@@ -27,7 +27,7 @@ static void fix_terms(const features *f, line *l)
     int t;
     if (r->pieces) {
         const int piece = splines_at(r, f->z, blends);
-        blend_weights(r, 1, piece, 1, blends, &blended);
+        blend_weights(r, 0, 1, piece, 1, blends, &blended);
         weights = blended;
     }
     clear(r->degrees, l->coefficients);
@@ -204,47 +204,47 @@ static double cubic(double target, double x, double found, double slope, double 
     return beyond * beyond * (here + (here - there) / apart * (target - output));
 }
 
-/* Find the last input, from `low` on, at which the first output, taken to fall, is `target`: by cubics
-   through the last two points, kept in a bracket. Returns whether the output is above the target at
-   `low`, where x else stays. Beyond `high` the output goes on along its tangent, or, should that
-   rise, along its chord. */
+/* Find the last input, from `low` on, at which the first output, taken to fall, is `target`: from the
+   middle by cubics through the last two points, kept in a bracket. Returns whether the output is above
+   the target somewhere, where it is not, x is `low`. Beyond `high` the output goes on along its
+   tangent, or, should that rise, along its chord. */
 static int solve_line(const line *l, double target, double low, double high, double *x)
 {
-    const double width = high - low;
-    double touch, slope, here, before = low, output, steep;
-    int step, bracketed = 0;
+    const double width = high - low, least = low;
+    double here = 0.5 * (low + high), before = here, output = 0.0, steep = 0.0, slope;
+    int step, touches = 0, bracketed = 0; /* whether the output is above the target, and below it */
     *x = low;
-    touch = output = on_line(l, low, &slope);
-    steep = slope;
-    if (!(target < touch))
-        return 0;
-    here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
-    here = here < high ? here : high;
     for (step = 0; step < LINE_STEPS; step++) {
         const double found = on_line(l, here, &slope);
         double nearer = low - width, apart = width, moved;
-        if (found <= target) {
+        if (!(target < found)) {
+            if (here == least)
+                return 0;
             high = here;
             bracketed = 1;
         } else if (here >= high) {
-            double fall = slope < 0.0 ? slope : (found - touch) / width;
+            double fall = slope, unused;
+            if (!(fall < 0.0))
+                fall = (found - on_line(l, least, &unused)) / width;
             if (!(fall < 0.0))
                 fall = target - found; /* neither falls: any fall will do */
             *x = high + (target - found) / fall;
             return 1;
         } else {
             low = here;
+            touches = 1;
         }
         if (slope < 0.0 && step < NEWTON_STEPS) {
             nearer = here - (found - target) / slope;
-            if (found != output)
+            if (steep != 0.0 && found != output)
                 nearer += cubic(target, here, found, slope, before, output, steep);
             if (steep < 0.0)
                 apart = fabs(here - before);
         }
         if (!(low <= nearer && nearer <= high)) {
-            /* without a bracket the root is beyond, or the output does not fall: ask the far end */
-            nearer = bracketed ? 0.5 * (low + high) : high;
+            /* Without a point above or below, the root may be before or beyond, or the output does not
+               fall: ask the ends. */
+            nearer = !touches ? low : !bracketed ? high : 0.5 * (low + high);
             apart = width;
         }
         before = here;
@@ -252,9 +252,8 @@ static int solve_line(const line *l, double target, double low, double high, dou
         steep = slope;
         moved = fabs(nearer - here);
         here = nearer;
-        /* the far end must be looked at, since the root may lie beyond */
         if ((moved <= LINE_LAST_STEP * width || moved * apart <= LINE_LAST_PRODUCT * width * width)
-            && (bracketed || here < high))
+            && (bracketed || here < high) && (touches || here > low))
             break;
     }
     *x = here;

@@ -7,7 +7,7 @@
 /* Features of a regressor at an input, on the way to sums. */
 typedef struct {
     const regressor *r;
-    int d, row, outputs, order;
+    int d, row, outputs, steep, order; /* `steep` outputs, the first ones, have derivatives */
     double z[16];
     double *table;  /* values, first and second derivatives x degrees x row: polynomials by input */
     double *rows;   /* terms x row */
@@ -145,13 +145,11 @@ static void fill_column(const features *f)
         f->column[t] = 0.0;
 }
 
-/* Add the terms' rows times weights to rows of sums. */
+/* Add the terms' rows times weights to rows of sums with derivatives. */
 static void add_terms(const features *f, const double *rows, const double *weights, int stride,
                       double *sums)
 {
-    int lane;
-    for (lane = 0; lane < f->row; lane += 8)
-        add_rows(f->r->terms, rows + lane, f->row, f->outputs, weights, stride, sums + lane, f->row);
+    add_rows(f->r->terms, f->row, rows, f->row, f->steep, weights, stride, sums, f->row);
 }
 
 /* Add the derivatives of all terms' rows by each input, times weights. */
@@ -210,15 +208,15 @@ static int splines_at(const regressor *r, const double *z, double (*blends)[4])
     return piece;
 }
 
-/* Fill as many blended weights (outputs x w(terms)) as `blends` has rows: sums of those of four splines
-   times a row. */
-INLINE void blend_weights(const regressor *r, int outputs, int piece, const int rows,
+/* Fill as many blended weights (outputs x w(terms)) as `blends` has rows, of outputs from `first` on:
+   sums of those of four splines times a row. */
+INLINE void blend_weights(const regressor *r, int first, int outputs, int piece, const int rows,
                           double (*blends)[4], double *const *blended)
 {
     const int n = wide(r->terms), stride = (r->pieces + 3) * n;
-    const double *own = r->term_weights + piece * n;
+    const double *own = r->term_weights + first * stride + piece * n;
     int k, t, b, s;
-    for (k = 0; k < outputs; k++, own += stride)
+    for (k = first; k < outputs; k++, own += stride)
         for (t = 0; t < n; t += 8) {
             eight four[4], sum;
             for (s = 0; s < 4; s++)
@@ -232,16 +230,17 @@ INLINE void blend_weights(const regressor *r, int outputs, int piece, const int 
         }
 }
 
-/* Add the value of a column times weights to outputs, `between` apart. */
-static void add_column(const features *f, const double *weights, double *sums, int between)
+/* Add the value of a column times weights to outputs from `first` on, `between` apart. */
+static void add_column(const features *f, int first, int outputs, const double *weights, double *sums,
+                       int between)
 {
     const int n = wide(f->r->terms);
-    double *free = f->free, *lanes = take(&free, 8 * f->outputs);
+    double *free = f->free, *lanes = take(&free, 8 * outputs);
     int k;
-    clear(8 * f->outputs, lanes);
-    add_products(n, f->column, f->outputs, weights, n, lanes, 8);
-    for (k = 0; k < f->outputs; k++)
-        sums[k * between] += total8(lanes + 8 * k);
+    clear(8 * outputs, lanes);
+    add_products(n, f->column, outputs - first, weights + first * n, n, lanes, 8);
+    for (k = first; k < outputs; k++, lanes += 8)
+        sums[k * between] += total8(lanes);
 }
 
 /* Derivatives of the sheared first input. */
@@ -261,28 +260,25 @@ static void add_splines(features *f)
     double *blended[2] = {weights, slopes};
     const int piece = splines_at(r, f->z, blends);
     int j, i, k;
-    if (f->order == 0) {
-        blend_weights(r, outputs, piece, 1, blends, blended);
-        add_column(f, weights, f->sums, row);
-        return;
-    }
-    blend_weights(r, outputs, piece, 2, blends, blended);
+    blend_weights(r, 0, f->steep, piece, 2, blends, blended);
+    blend_weights(r, f->steep, outputs, piece, 1, blends, blended);
     add_terms(f, f->rows, weights, n, f->sums);
+    add_column(f, f->steep, outputs, weights, f->sums, row);
     clear(outputs * row, steep);
     if (f->order == 1)
-        add_column(f, slopes, steep, row);
+        add_column(f, 0, f->steep, slopes, steep, row);
     else
         add_terms(f, f->rows, slopes, n, steep);
-    for (k = 0; k < outputs; k++)
+    for (k = 0; k < f->steep; k++)
         for (j = 0; j < f->d; j++)
             f->sums[k * row + 1 + j] += along(r, j) * steep[k * row];
-    if (f->order == 1)
+    if (f->order < 2)
         return;
     bend_terms(f, weights, n);
-    blend_weights(r, outputs, piece, 1, blends + 2, blended + 1);
+    blend_weights(r, 0, outputs, piece, 1, blends + 2, blended + 1);
     for (k = 0; k < outputs; k++) /* in lane 0, whose sum is used: the second derivative by itself */
         steep[k * row] = 0.0;
-    add_column(f, slopes, steep, row);
+    add_column(f, 0, outputs, slopes, steep, row);
     for (j = 0; j < f->d; j++)
         for (k = 0; k < outputs; k++)
             for (i = 0; i < f->d; i++)
@@ -303,8 +299,8 @@ static void add_columns(const features *f, int count, const double *columns, int
         add_products(count, weights, all, columns, across, f->lanes, 8);
     else
         for (j = 0; j < all; j++)
-            add_products(count, columns + j * across, f->outputs, weights, stride, f->lanes + 8 * j,
-                         between);
+            add_products(count, columns + j * across, j ? f->steep : f->outputs, weights, stride,
+                         f->lanes + 8 * j, between);
 }
 
 /* Add second derivatives by a pair of inputs: a column's products with the weights. */
@@ -388,11 +384,9 @@ static void fill_outer(const regressor *r, int net, int count, const double *inn
     const int h = wide(r->units);
     const double *hidden = r->hidden + net * r->units * h, *bias = r->hidden_bias + net * h;
     int u, j;
-    for (u = 0; u < h; u += 8) {
-        for (j = 0; j < count; j++)
-            store8(columns + j * h + u, j ? spread8(0.0) : load8(bias + u));
-        add_rows(r->units, hidden + u, h, count, inner, h, columns + u, h);
-    }
+    memcpy(columns, bias, h * sizeof *bias);
+    clear((count - 1) * h, columns + h);
+    add_rows(r->units, h, hidden, h, count, inner, h, columns, h);
     tangent(h, columns);
     for (j = 1; j < count; j++)
         for (u = 0; u < h; u++)
@@ -491,7 +485,7 @@ static void add_lanes(const features *f)
     const int d = f->d;
     int k, j, b;
     for (k = 0; k < f->outputs; k++)
-        for (j = 0; j < (f->order ? 1 + d : 1); j++)
+        for (j = 0; j < (k < f->steep ? 1 + d : 1); j++)
             f->sums[k * f->row + j] += total8(f->lanes + 8 * (k * (1 + d) + j));
     for (k = 0; k < f->outputs && f->order > 1; k++)
         for (j = 0; j < d; j++)
@@ -507,15 +501,16 @@ static void clear_lanes(const features *f)
         clear(8 * f->outputs * pairs_of(f->d), f->pairs);
 }
 
-/* Fill the rows (outputs x row) of the first outputs at x, the derivatives if the order is 1 or 2; with
-   order 2 fill their second derivatives (outputs x pairs) too. */
-static void evaluate(const regressor *r, const double *x, int outputs, int order, double *rows,
-                     double *bends, double *scratch)
+/* Fill the rows (outputs x row) of the first outputs at x, the derivatives of at least the first `steep`
+   if the order is 1 or 2; with order 2 fill their second derivatives (outputs x pairs) too. */
+static void evaluate(const regressor *r, const double *x, int outputs, int steep, int order,
+                     double *rows, double *bends, double *scratch)
 {
     features f = features_of(r, x, r->inputs, order, scratch);
     const int d = f.d, row = f.row;
     int k, j, b;
     f.outputs = outputs;
+    f.steep = order < 2 ? order * steep : outputs;
     f.sums = rows;
     clear(outputs * row, rows);
     f.rows = take(&f.free, r->terms * row);
@@ -530,14 +525,13 @@ static void evaluate(const regressor *r, const double *x, int outputs, int order
     }
     if (order)
         fill_rows(&f);
-    if (r->pieces || !order)
-        fill_column(&f);
-    if (r->pieces)
+    fill_column(&f);
+    if (r->pieces) {
         add_splines(&f);
-    else if (!order)
-        add_column(&f, r->term_weights, rows, row);
-    else
+    } else {
         add_terms(&f, f.rows, r->term_weights, wide(r->terms), rows);
+        add_column(&f, f.steep, outputs, r->term_weights, rows, row);
+    }
     if (order > 1 && !r->pieces)
         bend_terms(&f, r->term_weights, wide(r->terms));
     if (r->points) {
@@ -583,7 +577,7 @@ void fill_regressor(const regressor *r, ptrdiff_t rows, const double *inputs, in
     double *found = take(&scratch, k * row), *bent = take(&scratch, k * pairs);
     int o, j, b;
     for (; rows > 0; rows--, inputs += d) {
-        evaluate(r, inputs, k, order, found, bent, scratch);
+        evaluate(r, inputs, k, k, order, found, bent, scratch);
         for (o = 0; o < k; o++) {
             *values++ = found[o * row];
             for (j = 0; j < d && order; j++) {

@@ -1,7 +1,8 @@
-/* Weighted sums, six at a time: their number is written out, so that compilers keep them in registers. */
+/* Weighted sums, several at a time: their number is written out, so that compilers keep them in
+   registers, of which there are 32 or 16. */
 #include "memory.h"
 
-enum { SUMS = 6 };
+enum { SUMS = BYTES == 64 ? 7 : 6 };
 
 /* Number of sums that go together when n are left to do. */
 static int together(int n)
@@ -10,64 +11,56 @@ static int together(int n)
     return (n + rounds - 1) / rounds;
 }
 
-/* Call a function with the number n <= SUMS: `few` with 1 or 2. */
-#define WRITTEN_OUT(n, few, many, ...) \
+/* Call a function of a number n <= SUMS of sums. */
+#define WRITTEN_OUT(function, n, ...) \
     switch (n) { \
-    case 1: few(1, __VA_ARGS__); break; \
-    case 2: few(2, __VA_ARGS__); break; \
-    case 3: many(3, __VA_ARGS__); break; \
-    case 4: many(4, __VA_ARGS__); break; \
-    case 5: many(5, __VA_ARGS__); break; \
-    default: many(SUMS, __VA_ARGS__); \
+    case 1: function(1, __VA_ARGS__); break; \
+    case 2: function(2, __VA_ARGS__); break; \
+    case 3: function(3, __VA_ARGS__); break; \
+    case 4: function(4, __VA_ARGS__); break; \
+    case 5: function(5, __VA_ARGS__); break; \
+    case 6: function(6, __VA_ARGS__); break; \
+    default: function(SUMS, __VA_ARGS__); \
     }
 
-INLINE void rows_of(const int n, int count, const double *row, int across, const double *weights,
-                    int stride, double *sums, int between)
+/* One to SUMS sums of some groups of eight numbers. */
+INLINE void rows_of(const int n, const int groups, int count, const double *row, int across,
+                    const double *weights, int stride, double *sums, int between)
 {
     eight s[SUMS];
-    int t, k;
+    int t, k, g;
     for (k = 0; k < n; k++)
-        s[k] = load8(sums + k * between);
-    for (t = 0; t < count; t++, row += across) {
-        const eight r = load8(row);
-        for (k = 0; k < n; k++)
-            s[k] = madd8(r, weights[k * stride + t], s[k]);
-    }
-    for (k = 0; k < n; k++)
-        store8(sums + k * between, s[k]);
-}
-
-/* One or two sums, in several parts, which do not wait for one another. */
-INLINE void few_rows_of(const int n, int count, const double *row, int across,
-                        const double *weights, int stride, double *sums, int between)
-{
-    eight s[2][4];
-    int t, k, i;
-    for (k = 0; k < n; k++) {
-        s[k][0] = load8(sums + k * between);
-        s[k][1] = s[k][2] = s[k][3] = spread8(0.0);
-    }
-    for (t = 0; t + 4 <= count; t += 4, row += 4 * across)
-        for (i = 0; i < 4; i++) {
-            const eight r = load8(row + i * across);
+        for (g = 0; g < groups; g++)
+            s[k * groups + g] = load8(sums + k * between + 8 * g);
+    for (t = 0; t < count; t++, row += across)
+        for (g = 0; g < groups; g++) {
+            const eight r = load8(row + 8 * g);
             for (k = 0; k < n; k++)
-                s[k][i] = madd8(r, weights[k * stride + t + i], s[k][i]);
+                s[k * groups + g] = madd8(r, weights[k * stride + t], s[k * groups + g]);
         }
-    for (; t < count; t++, row += across)
-        for (k = 0; k < n; k++)
-            s[k][0] = madd8(load8(row), weights[k * stride + t], s[k][0]);
     for (k = 0; k < n; k++)
-        store8(sums + k * between, add8(add8(s[k][0], s[k][1]), add8(s[k][2], s[k][3])));
+        for (g = 0; g < groups; g++)
+            store8(sums + k * between + 8 * g, s[k * groups + g]);
 }
 
-/* Add `count` rows of eight numbers, `across` apart, times weights to n sums of eight, `between`
-   apart; the weights of a sum follow one another, and those of the next sum are `stride` further. */
-static void add_rows(int count, const double *rows, int across, int n, const double *weights,
-                     int stride, double *sums, int between)
+/* Add `count` rows of `breadth` numbers (whole eights), `across` apart, times weights to n such sums,
+   `between` apart; the weights of a sum follow one another, and those of the next sum are `stride`
+   further. Of one or two sums several eights go together, or the sums would wait for one another. */
+static void add_rows(int count, int breadth, const double *rows, int across, int n,
+                     const double *weights, int stride, double *sums, int between)
 {
     while (n > 0) {
         const int own = together(n);
-        WRITTEN_OUT(own, few_rows_of, rows_of, count, rows, across, weights, stride, sums, between);
+        int lane = 0;
+        for (; own == 1 && lane + 32 <= breadth; lane += 32)
+            rows_of(1, 4, count, rows + lane, across, weights, stride, sums + lane, between);
+        for (; own == 2 && lane + 16 <= breadth; lane += 16)
+            rows_of(2, 2, count, rows + lane, across, weights, stride, sums + lane, between);
+        for (; lane < breadth; lane += 8) {
+            const double *row = rows + lane;
+            double *sum = sums + lane;
+            WRITTEN_OUT(rows_of, own, 1, count, row, across, weights, stride, sum, between);
+        }
         weights += own * stride;
         sums += own * between;
         n -= own;
@@ -97,7 +90,7 @@ static void add_products(int count, const double *shared, int n, const double *l
 {
     while (n > 0) {
         const int own = together(n);
-        WRITTEN_OUT(own, products_of, products_of, count, shared, lists, stride, sums, between);
+        WRITTEN_OUT(products_of, own, count, shared, lists, stride, sums, between);
         lists += (ptrdiff_t)own * stride;
         sums += own * between;
         n -= own;

@@ -11,6 +11,7 @@ from surrogate_arrays import arrays
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from surrogates import load, save
+from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations import domain_fit
 from surrogates.formulations.domain import NO_LIMIT, Domain
@@ -99,13 +100,16 @@ def test_compiled_is_its_plain_twin(knee, poses):
 
 
 def test_a_pose_is_flagged_where_the_extrapolation_is_beyond_1(knee, poses):
-    _, _, variables = arrays(knee, poses)
+    loads, _, variables = arrays(knee, poses)
     outside = (np.abs(variables) > 1.0 + 1e-9).any(axis=(1, 2))
     learnt_alone = outside & (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
     assert learnt_alone.sum() > 20
     assert (~outside).sum() > 10
-    for pose, beyond in zip(poses, outside, strict=True):
-        assert (knee.loads(Pose.from_array(pose)).flags != ()) == beyond
+    each = [knee.loads(Pose.from_array(pose)).flags for pose in poses]
+    assert [flags != () for flags in each] == outside.tolist()
+    assert knee.flags_of(variables, loads) == each
+    assert len({flag.kind for flags in each for flag in flags}) > 3
+    assert knee.flags_of(variables[:0], loads[:0]) == []
 
 
 KINDS = (
@@ -287,9 +291,20 @@ def test_standard_errors_are_raised_before_borders_are_lowered(ratios, far, want
     assert (wrong.mean() <= 0.005) == (max(ratios) < 6.0 and far < 6)
 
 
-def test_flags_of_many_poses_are_those_of_each(knee, poses):
-    loads, _, variables = arrays(knee, poses)
-    each = [knee.loads(Pose.from_array(pose)).flags for pose in poses]
-    assert knee.flags_of(variables, loads) == each
-    assert len({flag.kind for flags in each for flag in flags}) > 3
-    assert knee.flags_of(variables[:0], loads[:0]) == []
+def test_forces_that_are_wrong_in_turn_leave_the_domain_open(monkeypatch):
+    """Each within three standard errors as often as it should, but one of them beyond too often."""
+    monkeypatch.setattr(domain_fit, "_SURFACE", PolynomialSettings(degree=(2,), ridge=(1e-6,)))
+    plain = manufactured.compartment()
+    regressors = [replace(r, spread=np.empty((r.outputs, 0))) for r in plain.regressors]
+    model = replace(plain, regressors=tuple(regressors))
+    samples = box_samples(manufactured.truth(), 2000)
+    noise = 0.01 * model.largest * np.random.default_rng(1).standard_normal((2000, 3))
+    loads = samples.loads.copy()
+    loads[:, :3] += noise
+    loads[:, 1] = np.maximum(loads[:, 1], 1.0)
+    told = replace(model, domain=fit_domain(model, samples._replace(loads=loads), WIDE, 0.1))
+    prediction = told.loads(samples.poses)
+    assert (prediction.variables[:, 6] > 1.0).mean() < 0.01
+    errors = told.domain.standard_error(prediction.variables[:, :6])
+    wrong = domain_fit.is_wrong(loads - prediction.array, errors, model.largest)
+    assert wrong.mean() <= 0.006
