@@ -11,16 +11,16 @@ static int together(int n)
     return (n + rounds - 1) / rounds;
 }
 
-/* Call a function with the number n <= SUMS written out. */
-#define WRITTEN_OUT(n, call, ...) \
+/* Call a function of a number n <= SUMS of sums. */
+#define WRITTEN_OUT(function, n, ...) \
     switch (n) { \
-    case 1: call(1, __VA_ARGS__); break; \
-    case 2: call(2, __VA_ARGS__); break; \
-    case 3: call(3, __VA_ARGS__); break; \
-    case 4: call(4, __VA_ARGS__); break; \
-    case 5: call(5, __VA_ARGS__); break; \
-    case 6: call(6, __VA_ARGS__); break; \
-    default: call(SUMS, __VA_ARGS__); \
+    case 1: function(1, __VA_ARGS__); break; \
+    case 2: function(2, __VA_ARGS__); break; \
+    case 3: function(3, __VA_ARGS__); break; \
+    case 4: function(4, __VA_ARGS__); break; \
+    case 5: function(5, __VA_ARGS__); break; \
+    case 6: function(6, __VA_ARGS__); break; \
+    default: function(SUMS, __VA_ARGS__); \
     }
 
 /* One to SUMS sums of some groups of eight numbers. */
@@ -56,9 +56,11 @@ static void add_rows(int count, int breadth, const double *rows, int across, int
             rows_of(1, 4, count, rows + lane, across, weights, stride, sums + lane, between);
         for (; own == 2 && lane + 16 <= breadth; lane += 16)
             rows_of(2, 2, count, rows + lane, across, weights, stride, sums + lane, between);
-        for (; lane < breadth; lane += 8)
-            WRITTEN_OUT(own, rows_of, 1, count, rows + lane, across, weights, stride, sums + lane,
-                        between);
+        for (; lane < breadth; lane += 8) {
+            const double *row = rows + lane;
+            double *sum = sums + lane;
+            WRITTEN_OUT(rows_of, own, 1, count, row, across, weights, stride, sum, between);
+        }
         weights += own * stride;
         sums += own * between;
         n -= own;
@@ -88,7 +90,7 @@ static void add_products(int count, const double *shared, int n, const double *l
 {
     while (n > 0) {
         const int own = together(n);
-        WRITTEN_OUT(own, products_of, count, shared, lists, stride, sums, between);
+        WRITTEN_OUT(products_of, own, count, shared, lists, stride, sums, between);
         lists += (ptrdiff_t)own * stride;
         sums += own * between;
         n -= own;
