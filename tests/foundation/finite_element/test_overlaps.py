@@ -74,12 +74,13 @@ def test_raised_overlaps_on_a_grid():
     x, _, z = layer.points.T
     overlaps = 1e-3 - 3.0 * x**2 - 5.0 * (z - 20e-3) ** 2 + 0.1 * x
     slopes = np.column_stack([overlaps] * 6)
+    doubled = 2.0 * slopes
     pairs, place = np.empty((count, 2, 2), np.intc), np.full(count, -1, np.intc)
     nodes, weights, parts = integers(np.arange(count)), np.ones(count), np.empty((count, 2))
     raised, (raised_slopes, directions) = np.empty(count), np.empty((2, count, 6))
     CORE.raise_overlaps(
         address(layer.neighbours), count, address(nodes), -1.0,
-        *map(address, (overlaps, slopes, 2.0 * slopes, weights, slopes, place, pairs, parts)),
+        *map(address, (overlaps, slopes, doubled, weights, slopes, place, pairs, parts)),
         *map(address, (raised, raised_slopes, directions)),
     )  # fmt: skip
     grid = layer.mesh.grid
