@@ -46,6 +46,7 @@ from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.surfaces.worn_surface import lowered_surface, vertex_depths
 
 
 def check_layer(name: str, layer: Any) -> None:
@@ -339,8 +340,25 @@ class FiniteElementContact(NodalContact):
         }
         return self._like(layer=replace(self.layer, **changes))
 
+    def worn(self, depth: ArrayLike) -> Self:
+        """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+        tibia = lowered_surface(self.tibia, depth, self.layer_thickness)
+        base = self.layer.base.below_worn(vertex_depths(self.tibia, depth))
+        # The compliance of a worn layer serves a block of cycles, once.
+        return self._like(tibia=tibia, layer=replace(self.layer, base=base), folder=None)
+
+    @property
+    def layer_thickness(self) -> FloatArray:
+        """Thickness of the tibial layer at each triangle (F,) [m], the largest beyond the nodes."""
+        largest = max(float(layer.thickness.max()) for layer in self.layers)
+        thickness = np.full(len(self.tibia.faces), largest)
+        for values, layer in zip(self.triangle_values, self.layers, strict=True):
+            thickness[values.triangles] = values.interpolated(layer.thickness)
+        return thickness
+
     def _like(self, **changes: Any) -> Self:
         arguments: dict[str, Any] = {
+            "tibia": self.tibia,
             "layer": self.layer,
             "femur_layer": self.femur_layer,
             "spacing": self.spacing,
@@ -352,7 +370,7 @@ class FiniteElementContact(NodalContact):
             "folder": self.store.folder,
             "search_depth": self._reach,
         }
-        return type(self)(self.femur, self.tibia, **(arguments | changes))
+        return type(self)(self.femur, **(arguments | changes))
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
