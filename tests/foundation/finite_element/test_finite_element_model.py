@@ -201,9 +201,16 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
     np.testing.assert_allclose(found, limit, rtol=1e-14)
 
 
-@pytest.mark.parametrize("ratio", first_of([0.4999, 0.499]))
-def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
-    force, area, flags = flat_elements(ratio, 1.5e-3, 3.0, 0.1, 0.75e-3)
+@pytest.mark.parametrize(
+    "layer",
+    first_of([
+        (0.4999, 1.5e-3, 3.0, 0.1, 0.75e-3),
+        (0.499, 1.5e-3, 3.0, 0.1, 0.75e-3),
+        (0.47, 1e-3, 8.0, 0.3, 2e-3),
+    ]),
+)  # fmt: skip
+def test_coarse_nodes_of_a_thin_or_nearly_incompressible_layer_are_flagged(layer):
+    force, area, flags = flat_elements(*layer)
     ((most_force, most_area),) = (
         flag.values[-2:] for flag in flags if flag.kind is FlagKind.COARSE_NODES
     )
