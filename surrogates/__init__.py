@@ -50,18 +50,18 @@ def export_c(knee: ContactSurrogate, folder: str | Path, name: str = "knee") -> 
     knee : ContactSurrogate
         The surrogate.
     folder : str or Path
-        Folder, which exists.
+        Folder, made if there is none.
     name : str
         Name of the files; the names in C begin with it.
 
     Raises
     ------
     InputError
-        If the folder does not exist or no name in C can begin with `name`.
+        If `knee` is no surrogate or no name in C can begin with `name`.
     """
     from foundation.base.errors import InputError
     from surrogates.export.c_export import export_knee
 
-    if not Path(folder).is_dir():
-        raise InputError(f"folder: expected a folder that exists, found {str(folder)!r}")
+    if not isinstance(knee, ContactSurrogate):
+        raise InputError(f"knee: expected a surrogate, found {knee!r:.60}; read its file with load")
     return export_knee(knee, name).write(folder, name)

@@ -155,7 +155,7 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
     root = np.sqrt(problem.reserve_weights)
     columns, needed = root[:, None] * problem.columns, root * problem.needed
     arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))
-    # A cost of the steps moves the goal of the residuals, by what their range can follow.
+    # Completing the square, the linear cost of the steps shifts the target of the residuals.
     shift = np.linalg.lstsq(columns.T, -0.5 * problem.energy_gradient, rcond=None)[0]
     wanted = -(arms.T @ shift) / weights
     basis, _ = qr(columns, mode="full")

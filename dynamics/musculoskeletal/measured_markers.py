@@ -105,11 +105,12 @@ def _c3d(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
 
 def _trc(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     """Return names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a `.trc` file."""
-    lines = [line.split("\t") for line in read_text(source).splitlines()]
+    text = read_text(source)
+    lines = [line.split("\t") for line in text.splitlines()]
     if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
         raise InputError(
-            f"{source}: expected a .trc file that begins with PathFileType, found another first "
-            "line"
+            f"{source}: expected a .trc file of {_HEAD + 3} lines or more that begins with "
+            f"PathFileType, found {len(lines)} lines that begin with {text[:12]!r}"
         )
     keys, values = ([cell.strip() for cell in line if cell.strip()] for line in lines[1:_HEAD])
     unit = dict(zip(keys, values, strict=False)).get("Units", "")

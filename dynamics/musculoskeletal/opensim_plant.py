@@ -147,6 +147,7 @@ class OpenSimPlant:
         speeds: FloatArray,
         group: PathGroup | None = None,
     ) -> FloatArray:
+        """Return the forces (F,) on the free coordinates that the motion needs [N m, N]."""
         self._set(frame, values, speeds, group)
         needed = self.system.needed_forces(self._accelerations[frame], group)
         return self._on_free(frame, needed)

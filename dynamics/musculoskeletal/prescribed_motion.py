@@ -46,7 +46,7 @@ class Course(NamedTuple):
         times, points = check_array("times", time, (None,)), check_array("values", values, (None,))
         if len(times) != len(points) or not len(times) or (np.diff(times) <= 0.0).any():
             raise InputError(
-                f"course: expected increasing times and a value of each, found times "
+                f"course: expected increasing times and a value for each, found times "
                 f"{times.tolist()} and values {points.tolist()}"
             )
         if len(times) == 1:

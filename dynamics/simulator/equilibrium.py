@@ -87,17 +87,17 @@ def height_at_load(model: ContactModel, pose: Pose, axial_force: float) -> float
     check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
     known: dict[float, float] = {}
 
-    def missing(height: float) -> float:
+    def excess(height: float) -> float:
         if height not in known:
             force = _loads(model, replace(pose, superior=height))
             # The root of a contact load is nearly linear in the height.
             known[height] = float(np.sign(force) * np.sqrt(abs(force)) - np.sqrt(target))
         return known[height]
 
-    low, high = _bracket(missing, pose, target)
-    if missing(low) == 0.0:
+    low, high = _bracket(excess, pose, target)
+    if excess(low) == 0.0:
         return low
-    return float(brentq(missing, low, high, xtol=1e-12, rtol=1e-13, maxiter=100))
+    return float(brentq(excess, low, high, xtol=1e-12, rtol=1e-13, maxiter=100))
 
 
 def settle(
@@ -389,13 +389,13 @@ def _not_found(
     return text
 
 
-def _bracket(missing: Callable[[float], float], pose: Pose, target: float) -> tuple[float, float]:
-    """Return heights that carry more and less than the load, going from the start."""
+def _bracket(excess: Callable[[float], float], pose: Pose, target: float) -> tuple[float, float]:
+    """Return two heights [m], one with too much load and one with too little, near the start."""
     height, step = pose.superior, _FIRST_STEP
-    direction = 1.0 if missing(height) > 0.0 else -1.0
+    direction = 1.0 if excess(height) > 0.0 else -1.0
     while abs(height - pose.superior) < SEARCH_RANGE:
         further = height + direction * step
-        if missing(further) * direction <= 0.0:
+        if excess(further) * direction <= 0.0:
             low, high = sorted((height, further))
             return low, high
         height, step = further, min(1.5 * step, _LARGEST_STEP)

@@ -24,7 +24,7 @@ class Plausible(NamedTuple):
     #: Least and largest value; a value beyond is an error, or (`usual`) a warning.
     possible: tuple[float, float]
     usual: tuple[float, float]
-    #: Largest magnitude below which a column is an error, a warning; zeros are neither.
+    #: A column whose largest magnitude is below the first is an error, below the second a warning.
     least: tuple[float, float]
 
 

@@ -296,7 +296,7 @@ def _without_trochlea(
 
 
 def _zero_by_rise(condyles: Condyles) -> _Zero:
-    """Return the zero of flexion a little behind the rise of the distal outline."""
+    """Return a function that turns a frame to zero flexion, by the rise of the distal outline."""
 
     def zero(rotation: FloatArray, circles: Circles) -> tuple[FloatArray, Evidence]:
         unknown = Evidence("unknown", "the condyles have one radius")

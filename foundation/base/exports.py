@@ -12,7 +12,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def named(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            known = ", ".join(sorted(homes))
+            raise AttributeError(f"module {package!r} has no attribute {name!r}, but has {known}")
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return named

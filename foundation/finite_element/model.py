@@ -129,7 +129,7 @@ _RATIOS = np.array([0.48, 0.49, 0.499, 0.4999])
 _FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
 #: Bound of the error of the force over (spacing / half width)³ min(spacing / thickness, 1)², at any
 #: ratio (measured up to 0.48); that of the area is twice as large.
-_THIN = 3.4
+_THIN = 3.8
 #: Least error of the force that is flagged.
 _SAID = 0.02
 

@@ -67,7 +67,7 @@ def pose_at_load(
             known[height] = model.compartment_loads(moved, compartment)
         return known[height]
 
-    def missing(height: float) -> tuple[float, float]:
+    def excess(height: float) -> tuple[float, float]:
         # The root of the load is nearly linear in the height, hence few steps.
         loads, jacobian, _ = at(height)
         root = float(np.sqrt(max(loads[AXIAL_FORCE], 0.0)))
@@ -85,7 +85,7 @@ def pose_at_load(
     except StaticsError as error:
         raise StaticsError(f"{error}{because(pose.superior)}") from error
     high = low = touch
-    while (state := missing(low))[0] < 0.0:
+    while (state := excess(low))[0] < 0.0:
         strain = at(low)[2][1]
         if strain > STRAIN_LIMIT or touch - low > search:
             carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
@@ -97,7 +97,7 @@ def pose_at_load(
         # may double.
         longest = max(0.1 * step, touch - low) if strain < _LOW_STRAIN else 0.1 * step
         high, low = low, low - _part(*state, longest)
-    root = low if high == low else _root(missing, low, high, touch)
+    root = low if high == low else _root(excess, low, high, touch)
     balanced = replace(pose, superior=float(root))
     loads, _, depth = at(balanced.superior)
     if depth[1] > STRAIN_LIMIT:
@@ -134,12 +134,12 @@ def _part(value: float, slope: float, step: float) -> float:
 
 
 def _root(
-    missing: Callable[[float], tuple[float, float]], low: float, high: float, touch: float
+    excess: Callable[[float], tuple[float, float]], low: float, high: float, touch: float
 ) -> float:
     """Return the zero between `low` and `high` [m] of a falling function, with its derivative."""
     height, before = low, np.inf
     for _ in range(_MOST_STEPS):
-        value, slope = missing(height)
+        value, slope = excess(height)
         low, high = (height, high) if value > 0.0 else (low, height)
         newton = height - value / slope if slope < 0.0 else np.inf
         if value == 0.0 or abs(newton - height) <= _LAST_STEP * (touch - height):

@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         program = " ".join([PROGRAM, *(error.command_chain or ())])
         reason = getattr(error, "exception_message", "") or str(error)
+        unused = "unexpected arguments (an option takes one value, and may be repeated):"
+        reason = reason.replace("Unused Tokens:", unused)
         # The help lists all commands, the error only some.
         reason = reason.partition(" Available commands")[0].rstrip(".")
         sys.exit(_fail(f"{reason}; see `{program} --help`", 2, as_json="--json" in words))

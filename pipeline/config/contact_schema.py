@@ -115,7 +115,12 @@ class FiniteElementConfig(Section):
     surface. The femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
-    node_spacing_mm: float = Field(0.5, ge=0.1, le=5.0, description="distance of surface nodes")
+    node_spacing_mm: float | None = Field(
+        None,
+        ge=0.1,
+        le=5.0,
+        description="distance of surface nodes (default: ten across a contact)",
+    )
     growth: float = Field(1.1, ge=1.0, le=2.0, description="height over that of the element above")
 
 

@@ -72,8 +72,10 @@ def shipped_config(name: str) -> Path:
     """
     known = shipped_configs()
     if name not in known:
+        file = f"{name}.toml"
+        hint = f" (did you mean {file}?)" if Path(file).is_file() else near(name, known)
         raise ConfigError(
-            f"{name}: is neither a file nor a shipped configuration{near(name, known)}; the "
+            f"{name}: is neither a file nor a shipped configuration{hint}; the "
             f"shipped configurations are {', '.join(known)}; `knee-contact init` writes a new "
             "configuration"
         )
@@ -251,9 +253,14 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
         known = section.model_fields
+        inner = {name: section_of(field.annotation) for name, field in known.items()}
+        dotted = [
+            f"{name}.{key}" for name, part in inner.items() if part for key in part.model_fields
+        ]
         if schema is Config and parts[0] in _OF_STUDIES:
             return "expected a configuration of a knee, found a study, which `run` checks itself"
-        return f"unknown key, expected one of {', '.join(known)}{near(parts[-1], known)}"
+        hint = near(parts[-1], [*known, *dotted])
+        return f"unknown key, expected one of {', '.join(known)}{hint}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:
         return f"expected {_EXPECTED[item['type']]}"

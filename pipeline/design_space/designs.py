@@ -447,7 +447,9 @@ class TrainedDesigns:
     def open(cls, folder: Path) -> TrainedDesigns:
         """Open a run directory; raises `RunError` unless it is a finished run over designs."""
         if (folder / "path.json").is_file():
-            raise RunError(f"{folder}: is a run of one knee; name a run with [design_space]")
+            raise RunError(
+                f"{folder}: expected a run with [design_space], found one of a single knee"
+            )
         return cls(folder, *opened(folder, (DESIGNS,), "run over designs"))
 
     def config_of(self, design: Design) -> Config:

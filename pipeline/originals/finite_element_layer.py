@@ -20,7 +20,7 @@ from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.contact_schema import FiniteElementConfig, with_model
+from pipeline.config.contact_schema import with_model
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.config.schema_base import naming_keys
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
@@ -45,6 +45,7 @@ def build_elements(
     """Return the finite-element model of a configuration, not yet condensed."""
     settings = contact.finite_element
     assert settings is not None  # the schema gives the section
+    assert settings.node_spacing_mm is not None  # stated, or chosen by `_spaced`
     with naming_keys(_KEYS):
         return FiniteElementContact(
             surfaces.femur,
@@ -88,24 +89,37 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
 
 
-def check_nodes(
-    elements: FiniteElementConfig, bed: ElasticFoundation, start: Pose, load: float
-) -> None:
-    """Raise an InputError if the nodes are too far apart for a contact of a `load` [N] on `bed`."""
-    areas = []
+def _spaced(
+    contact: ContactConfig, bed: ElasticFoundation, start: Pose, load: float
+) -> ContactConfig:
+    """Return a section [contact] that states its spacing, by a contact of a `load` [N] on `bed`.
+
+    Raises `InputError` if the nodes are too far apart for the contact, or for a spacing that is not
+    stated if there is none.
+    """
+    assert contact.finite_element is not None  # the schema gives the section
+    stated, areas = contact.finite_element.node_spacing_mm, []
     for name in bed.compartment_names:
         with suppress(PoseError):
             areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
+    if stated is not None and not areas:
+        return contact
     if not areas:
-        return
-    width = 2.0 * np.sqrt(min(areas) / np.pi)
-    spacing = 1e-3 * elements.node_spacing_mm
+        raise InputError(
+            f"contact.finite_element.node_spacing_mm: no compartment carries {load:g} N, whose "
+            "contact would give the spacing; state a spacing, such as 1.0"
+        )
+    width = contact_width(min(areas))
+    if stated is None:
+        return as_elements(contact, spacing_across(width))
+    spacing = 1e-3 * stated
     if width < FEWEST_NODES * spacing:
         raise InputError(
             f"contact.finite_element.node_spacing_mm: a contact of {load:g} N is about "
             f"{1e3 * width:.1f} mm across, which is {width / spacing:.1f} nodes (expected "
             f"at least {FEWEST_NODES:g}); set {spacing_for(width, FEWEST_NODES):g} or less"
         )
+    return contact
 
 
 def spacing_for(width: float, nodes: float) -> float:
@@ -130,24 +144,19 @@ _QUICK = (
 def _build(inputs: KneeInputs) -> Knee:
     contact, space = inputs.config.contact, inputs.config.space
     load = space.path.axial_force_N / len(inputs.surfaces.names)
-    check_nodes(_settings(contact), inputs.springs, inputs.start, load)
+    contact = _spaced(contact, inputs.springs, inputs.start, load)
     model = build_elements(contact, inputs.surfaces, inputs.folder)
     return Knee(model, inputs.start, model.digest, inputs.springs, model.prepare)
 
 
-def _settings(contact: ContactConfig) -> FiniteElementConfig:
-    assert contact.finite_element is not None  # the schema gives the section
-    return contact.finite_element
-
-
 def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Finding:
     """Compare the spacing of the nodes with the area of a typical contact [m²]."""
-    del knee
+    del contact
     width = contact_width(area)
     return resolution_finding(
         _ABOUT,
         width,
-        1e3 * width / _settings(contact).node_spacing_mm,
+        width / cast(FiniteElementContact, knee.model).spacing,
         "nodes",
         _NODES_ACROSS,
         f"set node_spacing_mm = {spacing_for(width, _NODES_ACROSS):g}",
@@ -156,9 +165,10 @@ def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Find
 
 def _cost(knee: Knee, contact: ContactConfig, area: float) -> Cost:
     """Return the expected cost of finite elements with a typical contact of an area [m²]."""
+    del contact
     model = cast(FiniteElementContact, knee.model)
     size = model.size
-    nodes = area / (1e-3 * _settings(contact).node_spacing_mm) ** 2
+    nodes = area / model.spacing**2
     seconds = float(np.polynomial.polynomial.polyval(nodes, _SECONDS))
     texts = _size_note(size, model.compartment_names, seconds), _QUICK
     notes = tuple(Finding("note", _ABOUT, text) for text in texts)
@@ -208,8 +218,9 @@ def spacing_across(width: float) -> float:
 def as_elements(contact: ContactConfig, spacing: float) -> ContactConfig:
     """Return the layers of a section [contact] by finite elements, nodes `spacing` [mm] apart."""
     tree = with_model(contact.model_dump(exclude_none=True), _MODEL)
+    elements = {**tree.get(_MODEL, {}), "node_spacing_mm": spacing}
     try:
-        return ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
+        return ContactConfig.model_validate(tree | {_MODEL: elements})
     except ValidationError as error:
         raise InputError(str(error.errors()[0]["msg"])) from error
 

@@ -285,19 +285,17 @@ def _single(meshes: Meshes) -> _Findings:
     # A whole plateau that is turned about the superior axis is no single plateau.
     reach = _longest(meshes["tibia"]) / _longest(meshes["femur"])
     if reach < _ONE_PLATEAU[0] and tibia[1] < _ONE_PLATEAU[1] * tibia[0]:
-        text = (
-            f"the tibia is a single plateau, {1e3 * tibia[1]:.0f} mm wide and "
-            f"{1e3 * tibia[0]:.0f} mm long below a femur {1e3 * femur[1]:.0f} mm wide (expected "
-            "both plateaus in one file); join both plateaus into the file of knee.tibia.file"
-        )
-        yield _of_body("single-plateau", "tibia", meshes["tibia"], text)
+        body, part, size, other = "tibia", "plateau", tibia, f"below a femur {1e3 * femur[1]:.0f}"
     elif femur[1] < _ONE_CONDYLE[0] * tibia.max() and femur[1] < _ONE_CONDYLE[1] * femur[0]:
-        text = (
-            f"the femur is a single condyle, {1e3 * femur[1]:.0f} mm wide and "
-            f"{1e3 * femur[0]:.0f} mm long above a tibia {1e3 * tibia[1]:.0f} mm wide (expected "
-            "both condyles in one file); join both condyles into the file of knee.femur.file"
-        )
-        yield _of_body("single-condyle", "femur", meshes["femur"], text)
+        body, part, size, other = "femur", "condyle", femur, f"above a tibia {1e3 * tibia[1]:.0f}"
+    else:
+        return
+    text = (
+        f"the {body} is a single {part}, {1e3 * size[1]:.0f} mm wide and {1e3 * size[0]:.0f} mm "
+        f"long {other} mm wide (expected both {part}s); list the files of both in "
+        f'knee.{body}.file, such as ["medial.stl", "lateral.stl"]'
+    )
+    yield _of_body(f"single-{part}", body, meshes[body], text)
 
 
 def _bed_faces_up(meshes: Meshes) -> _Findings:

@@ -255,6 +255,7 @@ def _of_file(
     repair_tolerance_mm: float,
     decimate_um: float,
 ) -> FileMesh:
+    """Return the mesh of files; `versions` are the times and sizes of `versions_of`."""
     size = sum(version[1] for version in versions if version is not None)
     if size > LARGE_FILE:
         say(f"reading {paths[0]} ({size / 1e6:.0f} MB)")

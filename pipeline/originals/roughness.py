@@ -141,7 +141,7 @@ def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) ->
         with without_warnings:
             model = build_elements(contact, patch)
         model.prepare()
-        loads.append(_loads(model, patches.poses))
+        loads.append(peaks_inside_rim(model, patches.poses))
     by_peak, by_force = np.log(loads[1] / loads[0]).T
     changes = by_peak - _EXPONENT * by_force
     known = changes[np.isfinite(changes)]
@@ -188,7 +188,7 @@ def _loaded(
     return loaded_poses, areas
 
 
-def _loads(model: FiniteElementContact, poses: list[tuple[Pose, str]]) -> FloatArray:
+def peaks_inside_rim(model: FiniteElementContact, poses: list[tuple[Pose, str]]) -> FloatArray:
     """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN for a peak at the rim."""
     results = np.full((len(poses), 2), np.nan)
     for row, (pose, name) in zip(results, poses, strict=True):

@@ -104,8 +104,8 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
     if "thickness_mm" in unstated and len(meshes.shells) == len(BODIES):
         femur, tibia = (1e3 * thickness for thickness in meshes.shells)
         assumed.append(
-            f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} "
-            f"mm, which --thickness-mm {femur + tibia:.1f} states"
+            f"thickness_mm is the sum of both layers; the closed shells are {femur:.1f} and "
+            f"{tibia:.1f} mm thick: state --thickness-mm {femur + tibia:.1f} to use that"
         )
     return assumed
 

@@ -62,7 +62,10 @@ _CARTILAGE_SOURCE = (
     "2001, Osteoarthritis Cartilage 9:101-111)"
 )
 #: What a user has to state where the shape does not tell the material.
-_MATERIAL = f"--material {' or '.join(PRESETS)}, that of the bearing surface"
+_MATERIAL = (
+    "the material of the bearing surface is not known: state "
+    f"{' or '.join(f'--material {name}' for name in PRESETS)}"
+)
 #: What a user has to do about the frames.
 _FRAMES_DONE = (
     "frames: turns by any angle carry the axes of a file to those of the body; act only if the "
@@ -154,14 +157,13 @@ def _stated(options: InitOptions) -> dict[str, tuple[Path, ...]]:
         chosen = getattr(options, body) or tuple([name for name in names if name.is_file()][:1])
         files[body] = chosen
         if not chosen:
-            missing.append(f"--{body} FILE, the mesh of the {body}")
+            missing.append(
+                f"found no mesh of the {body} ({body}.stl or another format) in this folder: "
+                f"state --{body} FILE"
+            )
     if missing:
-        raise _unstated(*missing, *([] if options.material else [_MATERIAL]))
+        raise InputError("; ".join(missing if options.material else [*missing, _MATERIAL]))
     return files
-
-
-def _unstated(*missing: str) -> InputError:
-    return InputError(f"init cannot find, so please state: {'; '.join(missing)}")
 
 
 def _material(meshes: dict[str, TriangleMesh], told: list[str]) -> str:
@@ -174,7 +176,7 @@ def _material(meshes: dict[str, TriangleMesh], told: list[str]) -> str:
     except MeshError:
         shells = False
     if not shells:
-        raise _unstated(_MATERIAL)
+        raise InputError(_MATERIAL)
     told.append(
         "material: cartilage, as both bodies are thin closed shells; state --material otherwise"
     )

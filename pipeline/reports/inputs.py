@@ -22,13 +22,12 @@ from pipeline.store.documents import (
     check_faces,
     damaged,
     make_again,
-    make_results,
     read_arrays,
     read_bytes,
     read_document,
 )
 from pipeline.store.figures import Figures, Validation
-from pipeline.store.job import check_configuration, check_single_knee, made_from
+from pipeline.store.job import check_configuration, check_finished, check_single_knee, made_from
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,
@@ -128,8 +127,7 @@ def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
 def read_run(folder: Path) -> RunFiles:
     """Read the files of a finished run; a `ReportError` names a missing or damaged file."""
     check_single_knee(folder)
-    if not folder.is_dir():
-        raise ReportError(f"{folder}: no such run directory; make it with `{make_results(folder)}`")
+    check_finished(folder)
     # The page shows the keys that the run was made with, also those that change no number.
     check_configuration(folder)
     config = made_from(folder)

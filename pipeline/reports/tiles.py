@@ -84,13 +84,12 @@ def surrogate_tiles(files: RunFiles, gait: Gait) -> Iterator[Tile]:
             words = f"{what}: difference from the original over the cycle, RMS over range"
             yield Tile("Accuracy in gait", f"{number(share)} %", words)
     if (speed := gait.speed) is not None:
-        for what, name, unit, words in (
-            ("evaluation", "evaluation", "us", ", loads with their Jacobian"),
-            ("whole gait cycle", "cycle", "s", ""),
+        for what, name, unit, sign, words in (
+            ("evaluation", "evaluation", "us", "µs", ", loads with their Jacobian"),
+            ("whole gait cycle", "cycle", "s", "s", ""),
         ):
-            sign = {"us": "µs"}.get(unit, unit)
             one, other = (number(speed[f"{m}_{name}_{unit}"]) for m in MODELS)
-            words = f"as fast: {one} {sign} → {other} {sign}{words}"
+            words = f"original {one} {sign}, surrogate {other} {sign}{words}"
             yield Tile(f"Speed, {what}", f"{number(speed[f'{name}_ratio'])} ×", words, "speed")
     if (varied := gait.combinations) is not None:
         words = f"{number(varied['median_cycle_ratio'])} times as fast in the median"

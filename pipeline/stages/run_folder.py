@@ -8,7 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -34,12 +34,13 @@ from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.simulation import GaitSimulation
-from pipeline.store.documents import make_again, read_document, read_json
+from pipeline.store.documents import read_document, read_json
 from pipeline.store.job import (
     MADE_WITH,
     RUN,
     Job,
     check_configuration,
+    check_finished,
     check_single_knee,
     write_made_with,
 )
@@ -193,12 +194,7 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
 
 def opened(folder: Path, names: Sequence[str], kind: str) -> tuple[Config, ContactSurrogate]:
     """Return configuration and surrogate of a run folder; a RunError if not finished or changed."""
-    for name in ("config.toml", *names, "knee.npz"):
-        if not (folder / name).is_file():
-            raise RunError(
-                f"{folder}: expected a finished {kind}, found no {name}; make it with "
-                f"`{make_again(folder / name)}`"
-            )
+    check_finished(folder, (*names, "knee.npz"), kind)
     config = load_config(folder / "config.toml")
     check_configuration(folder)
     return config, surrogates.load(folder / "knee.npz")
@@ -230,7 +226,7 @@ class TrainedRun:
     """A finished run: its configuration, trained surrogate, reference path and original model."""
 
     folder: Path
-    config: Config
+    config: Config = field(repr=False)
     surrogate: ContactSurrogate
 
     @classmethod

@@ -19,6 +19,7 @@ from pydantic_core import from_json
 
 from foundation.base.errors import InputError
 from pipeline.advice import CONFIG, command_line
+from pipeline.config.reading import shipped_configs
 from pipeline.config.schema import Config
 from pipeline.files import check_version
 
@@ -36,17 +37,15 @@ def make_again(path: Path) -> str:
     folder = path.parent
     if "samples" in (folder.name, folder.parent.name):
         folder = folder.parent if folder.name == "samples" else folder.parent.parent
-    of_run = _keys_of(folder).keys() <= Config.model_fields.keys()
-    if of_run and path.stem == "report":
+    keys = _keys_of(folder)
+    if not keys:  # The folder holds nothing to continue.
+        stored = folder.name if folder.name in shipped_configs() else CONFIG
+        return command_line("run", stored, "--out", folder)
+    if keys.keys() <= Config.model_fields.keys() and path.stem == "report":
         return command_line("report", folder)
     # What a run was made with is not made again from the other files of the run.
-    return make_results(folder, resume=path.stem != "made_with")
-
-
-def make_results(folder: Path, *, resume: bool = True) -> str:
-    """Return the command that makes the results of a folder, or the missing ones with `resume`."""
-    stored = folder / "config.toml" if _keys_of(folder) else CONFIG
-    return command_line("run", stored, "--out", folder, *(("--resume",) if resume else ()))
+    resume = () if path.stem == "made_with" else ("--resume",)
+    return command_line("run", folder / "config.toml", "--out", folder, *resume)
 
 
 def _keys_of(folder: Path) -> dict[str, Any]:

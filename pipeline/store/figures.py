@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, RootModel, model_validator
 from foundation.base.errors import InputError
 from foundation.base.loads import WRENCH_COLUMNS
 from pipeline.store.quantities import CATALOGUE
-from pipeline.store.run_documents import Count, Number, Optional, Part
+from pipeline.store.run_documents import Count, Number, NumberOrNone, Part
 
 #: What the figures of a surrogate are about: its errors at samples that no fit has seen.
 AT_POSE, AT_LOAD = "pose given", "load given"
@@ -130,7 +130,7 @@ class Fitted(Part):
     formulation: str
     family: str
     trained_on: str
-    fit_s: Optional
+    fit_s: NumberOrNone
 
 
 class FrontRow(Part):
@@ -153,10 +153,10 @@ class Round(Part):
     """
 
     samples: Count
-    load_error_share: Optional = None
-    height_m: Optional = None
-    held_out_load_error_share: Optional = None
-    held_out_height_m: Optional = None
+    load_error_share: NumberOrNone = None
+    height_m: NumberOrNone = None
+    held_out_load_error_share: NumberOrNone = None
+    held_out_height_m: NumberOrNone = None
 
 
 class Validation(Part):

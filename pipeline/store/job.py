@@ -8,7 +8,7 @@ import shutil
 import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
@@ -26,7 +26,7 @@ from pipeline.config.schema import Config
 from pipeline.config.schema_base import Section
 from pipeline.files import write_document, write_text, writing
 from pipeline.progress import say
-from pipeline.store.documents import read_document
+from pipeline.store.documents import make_again, read_document
 
 #: File of a folder that the process which writes to the folder has locked.
 LOCK_FILE = ".lock"
@@ -162,6 +162,17 @@ def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
     """Return the configuration of the results of a folder: `made_with.json`, or else `stored`."""
     made = read_made_with(folder)
     return read_stored(folder / stored) if made is None else made
+
+
+def check_finished(folder: Path, names: Collection[str] = (), kind: str = "run") -> None:
+    """Raise a RunError unless a folder has the configuration and some files of a finished run."""
+    for name in (_CONFIGURATION, *names):
+        if not (folder / name).is_file():
+            found = f"no {name} in it" if folder.is_dir() else "no such folder"
+            raise RunError(
+                f"{folder}: expected the folder of a finished {kind}, found {found}; make one with "
+                f"`{make_again(folder / name)}`"
+            )
 
 
 def check_configuration(folder: Path) -> dict[str, Any] | None:

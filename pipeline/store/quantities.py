@@ -93,6 +93,9 @@ def to_display(content: Any, factor: float = 1.0) -> Any:
 
 def display(key: str) -> tuple[str, float]:
     """Return a key with the unit in which people read its number, and the factor to it."""
+    if key.endswith("_per_s"):
+        name, factor = display(key.removesuffix("_per_s"))
+        return f"{name}_per_s", factor
     column = next((name for name in CATALOGUE if f"_{key}".endswith(f"_{name}")), None)
     if column is not None:
         quantity = CATALOGUE[column]

@@ -42,7 +42,7 @@ COMPARED = (
 # Numbers of a run in SI units are far within these bounds; beyond, squares are infinite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
 Count = Annotated[int, Field(ge=-(2**53), le=2**53)]
-Optional = Number | None
+NumberOrNone = Number | None
 
 
 def keys(*names: str) -> AfterValidator:
@@ -374,7 +374,7 @@ class ElasticLayer(Part):
     reference: str
     compartments: dict[str, LayerCompartment] = Field(default_factory=dict)
     reason: str = ""
-    largest_strain_share: Optional = None
+    largest_strain_share: NumberOrNone = None
 
 
 Level = Literal["trust", "care", "do not use"]
@@ -386,7 +386,7 @@ class RuleFinding(Part):
     """Finding of a rule of the verdict, which judges a figure by limits, if there is a figure."""
 
     level: Literal[0, 1, 2]
-    figure_percent: Optional
+    figure_percent: NumberOrNone
     reason: str
     remedy: str
     judges: bool = True
@@ -397,7 +397,7 @@ class JudgedPart(Part):
 
     what: str
     level: Level
-    figure_percent: Optional
+    figure_percent: NumberOrNone
     sign: str
     reasons: list[str]
     remedies: list[str]
@@ -418,7 +418,7 @@ class OwnError(Part):
     column: str
     quantity: str = ""
     unit: str
-    error_percent: Optional = None
+    error_percent: NumberOrNone = None
 
     @classmethod
     def absolute(cls, column: str, quantity: str, unit: str, error: float) -> OwnError:

@@ -365,18 +365,13 @@ def summarise(
         activation=setup.settings.activation,
         warnings=list(setup.warnings),
         flags=[
-            *_stopped(failure),
+            *([f"the simulation ends before its last instant: {failure}"] if failure else []),
             *contact_flags(result),
             *jump_flags(setup.plant.motion, result.secondary, result.time, result.imbalance),
         ],
         failure=failure,
         seconds=seconds,
     )
-
-
-def _stopped(failure: str | None) -> list[str]:
-    """Return a flag of the instant that found no balance, if any."""
-    return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
 
 
 def summary_lines(summary: ForwardSummary) -> list[str]:

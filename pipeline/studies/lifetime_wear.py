@@ -75,7 +75,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     """
     run = TrainedRun.open(folder)
     unworn: Any = run.reference_model
-    say(f"{blocks} blocks of cycles")
+    say(f"blocks of cycles: {blocks}")
     with bar(blocks, "block", "blocks of cycles") as shown:
 
         def simulate_cycle(model: SurfaceContact) -> SimulationResult:

@@ -25,9 +25,8 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind, worded
 from foundation.base.pose import Pose
 from foundation.base.wording import counted
-from pipeline.advice import command_line
 from pipeline.config.data_folder import data_file
-from pipeline.config.reading import ConfigError, design_space_of, explain, shipped_configs
+from pipeline.config.reading import ConfigError, design_space_of, explain
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
 from pipeline.config.stage_schema import SimulationConfig
@@ -57,7 +56,7 @@ from pipeline.simulation import (
 )
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import read_arrays
-from pipeline.store.job import Job, JobKind, RunError, check_single_knee, is_over_designs
+from pipeline.store.job import Job, JobKind, is_over_designs
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.run_documents import Judgement
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
@@ -89,6 +88,8 @@ class Task:
 
     #: Files of the run that change the results.
     names: ClassVar[tuple[str, ...]] = "knee.npz", "path.json", "config.toml", "wear.npz"
+    #: Kind of the finished run.
+    kind: ClassVar[type[TrainedRun | TrainedDesigns]] = TrainedRun
     #: Run directory.
     folder: str
     #: Model of the contact loads: "surrogate" or "original".
@@ -103,22 +104,12 @@ class Task:
     @classmethod
     def of(cls, folder: Path, model: str, changes: Mapping[str, Any], draws: str = "") -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value."""
-        simulation = replaced(cls.stated(folder), changes)
+        simulation = replaced(cls.kind.open(folder).config.simulation, changes)
         content = hashlib.sha256(f"{model} {simulation.model_dump_json()}".encode())
         for file in (folder / name for name in (*cls.names, draws)):
             content.update(file.read_bytes() if file.is_file() else b"")
         source = content.hexdigest()
         return cls(str(folder.resolve()), model, simulation, source, draws)
-
-    @staticmethod
-    def stated(folder: Path) -> SimulationConfig:
-        """Return the [simulation] of a finished run."""
-        check_single_knee(folder)
-        if not (folder / "config.toml").is_file():
-            own = folder.name if folder.name in shipped_configs() else f"{folder.name}.toml"
-            command = command_line("run", own, "--out", folder)
-            raise RunError(f"{folder}: no such run; make it with `{command}` or name another")
-        return TrainedRun.open(folder).config.simulation
 
     @property
     def ligament_draws(self) -> tuple[LigamentDraw, ...]:
@@ -345,11 +336,7 @@ class DesignTask(Task):
     """Common settings of the runs of a study over designs; the fields are those of `Task`."""
 
     names: ClassVar[tuple[str, ...]] = "knee.npz", "config.toml"
-
-    @staticmethod
-    def stated(folder: Path) -> SimulationConfig:
-        """Return the [simulation] of a finished run over designs."""
-        return TrainedDesigns.open(folder).config.simulation
+    kind = TrainedDesigns
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a design, and the values of the other factors."""
@@ -358,7 +345,7 @@ class DesignTask(Task):
 
 
 @lru_cache(maxsize=2)
-def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
+def open_designs(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
     """Return the run of a task, and the gait cycle about the path of its base design."""
     run = TrainedDesigns.open(Path(task.folder))
     base = {name: base_value.value for name, base_value in base_values(run.config).items()}
@@ -369,7 +356,7 @@ def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
 @lru_cache(maxsize=2)
 def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> CycleSetup:
     """Return the setup of a design, with a flag if an expected error is above the accepted one."""
-    run, gait = opened(task)
+    run, gait = open_designs(task)
     design = dict(values)
     path = run.knee.path_of(design)
     if reason := infeasible(run.config, design):
@@ -413,7 +400,7 @@ class Experiment:
 
 def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     """Return the simulations of a study with all parameters of the designs, checked."""
-    run, gait = opened(task)
+    run, gait = open_designs(task)
     whole, notes = with_whole_design(study, run.config)
     factors = {**FACTORS, **design_factors(run.config)}
     table = study_table(whole, factors)
@@ -424,7 +411,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
         whole, task, table, nominal, percent, factors,
-        notes=(*notes, *base_notes, *_doubted(study, run)),
+        notes=(*notes, *base_notes, *_error_notes(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
 
@@ -440,8 +427,8 @@ def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | N
         return dict.fromkeys(OUTPUTS), [note]
 
 
-def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:
-    """Return what the held-out designs say of the surrogate."""
+def _error_notes(study: StudyConfig, run: TrainedDesigns) -> list[str]:
+    """Return a note on errors at the held-out designs above the accepted ones, if any."""
     if study.model == "original":
         return []
     excess = exceeded(run.knee)
@@ -494,10 +481,9 @@ def _carry_out(experiment: Experiment, job: Job) -> Outcome:
         store.evaluate(missing, study.chunk, Execution.of(study), shown)
     _write_runs(folder, store.with_results(experiment.table), experiment.percent)
     runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *OUTPUTS))
-    of_designs = isinstance(task, DesignTask)
     summary = summarise(
         study, runs, experiment.nominal, experiment.judged, job.seconds, experiment.notes,
-        experiment.errors, DESIGN_SAMPLES if of_designs else RUN_SAMPLES,
+        experiment.errors, DESIGN_SAMPLES if isinstance(task, DesignTask) else RUN_SAMPLES,
     )  # fmt: skip
     return Outcome(
         summary,

@@ -48,6 +48,7 @@ class CFiles(NamedTuple):
     def write(self, folder: Path | str, name: str) -> tuple[Path, Path]:
         """Write ``<name>.h``, ``<name>.c``, which includes ``<prefix>.h``; return their paths."""
         paths = Path(folder) / f"{name}.h", Path(folder) / f"{name}.c"
+        Path(folder).mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, self, strict=True):
             path.write_text(text, encoding="ascii", newline="\n")
         return paths
@@ -240,17 +241,13 @@ def _made_of(parts: Mapping[str, CompartmentSurrogate], header: Mapping[str, Any
     digest = str(header.get("sha256", ""))
     if re.fullmatch("[0-9a-f]{64}", digest):
         lines += ["SHA-256 in the header of the surrogate's file:", digest]
-    if verdict := _verdict(header):
+    if verdict := verdict_of(header):
         lines += ["", *textwrap.wrap(verdict, _WIDTH)]
     return "\n".join(lines)
 
 
-def verdict_of(knee: ContactSurrogate) -> str:
+def verdict_of(header: Mapping[str, Any]) -> str:
     """Return the words of `verdict` in the header of a surrogate as ASCII; "" without any."""
-    return _verdict(knee.header)
-
-
-def _verdict(header: Mapping[str, Any]) -> str:
     verdict = header.get("verdict", "")
     return comment_text(verdict) if isinstance(verdict, str) else ""
 

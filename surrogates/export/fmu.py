@@ -195,7 +195,7 @@ def export_fmu(
     check_prefix(prefix)
     loads = export_knee(knee, prefix)
     names = f"{prefix}.c", f"{prefix}_fmu.c"
-    head = knee.compartments, verdict_of(knee)
+    head = knee.compartments, verdict_of(knee.header)
     content = Content(prefix, "", _start(knee), names, _tool(), *head)
     token = _token(f"{version}{content.tool}{loads.source}{_wrapper(version, content)}")
     content = content._replace(token=token)

@@ -190,11 +190,11 @@ class SpringResponse(StoredArrays):
         # None instead of the law: pressure is no function of indentations, the layer no bed of
         # springs.
         known, number = np.unique(place, return_inverse=True)
-        telling = pressure > _LEAST * pressure.max(initial=0.0)
-        springs, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
+        pressed = pressure > _LEAST * pressure.max(initial=0.0)
+        springs, d, p, count = number[pressed], depth[pressed], pressure[pressed], len(known)
         moduli = _MODULI * p.max(initial=1e-300)
         error, constants, law = min(
-            _best(lambda share: _power_law(share, springs, d, largest[telling], p, count), _SHARES),
+            _best(lambda share: _power_law(share, springs, d, largest[pressed], p, count), _SHARES),
             _best(lambda modulus: _logarithmic_law(modulus, springs, d, p, count), moduli),
             key=lambda fitted: fitted[0],
         )

@@ -125,10 +125,6 @@ class Domain(ArrayRecord):
             criteria[:, 5] = 1.0 + learnt[:, 2]
         return criteria
 
-    def flag(self, compartment: str, variables: FloatArray, loads: FloatArray) -> Flag:
-        """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
-        return self.flags(compartment, variables[None], loads[None])[0]
-
     def flags(self, compartment: str, variables: FloatArray, loads: FloatArray) -> list[Flag]:
         """Return why poses of variables (N, 6 or more) [1] and loads (N, 12) [SI] are outside."""
         criteria = self._criteria(variables, loads)
@@ -161,7 +157,7 @@ class Domain(ArrayRecord):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], inputs: int = 6) -> Self:
-        """Build from arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none."""
+        """Return the domain of `to_arrays`, as limits (3,) [1, 1, Pa]; of none the whole box."""
         if not arrays:
             return cls.whole_box()
         for name in ("limits", "inflation", "lifted"):

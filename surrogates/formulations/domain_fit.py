@@ -34,9 +34,9 @@ WRONG, ERRORS, FAR = 0.02, 3.0, 0.1
 #: Largest part of the samples without a flag that may be wrong or far off, judged by folds; with
 #: more, the border of the error is lowered. Too few samples below a border to judge this part, and
 #: nothing is trusted.
-_UNTOLD, _FOLDS = 0.005, 5
+_MAX_UNFLAGGED, _FOLDS = 0.005, 5
 #: Largest factor on standard errors that takes the place of a lower border.
-_MOST_TELLING = 2.0
+_MAX_INFLATION = 2.0
 #: Probabilities at which intervals are calibrated: in the middle, and in the tail.
 _PROBABILITIES = (0.95, 0.9973)
 #: A condyle is certainly lifted by this factor times the widest gap that is predicted for a sample
@@ -122,33 +122,41 @@ def fit_domain(
         domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
     inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
     inside &= domain.extrapolation(inputs, predicted, gaps) <= 1.0
+    inside |= inside.sum() < LEAST_SAMPLES  # of too few, all
     errors = surrogate.standard_error(poses)
-    if np.isnan(errors[:, :6]).any():
-        where = np.clip(inputs, -1.0, 1.0)
-        domain = replace(domain, errors=_fit_errors(where, residuals, inside))
-        errors = domain.standard_error(inputs)
-    else:
-        if inside.sum() < LEAST_SAMPLES:
-            inside = np.ones(len(poses), dtype=bool)
-        domain = replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
-        errors = errors * domain.inflation
+    domain, errors = _with_errors(domain, errors, residuals, inputs, inside)
     largest = surrogate.largest_load
     far = is_far_off(residuals, largest)
-    untold = is_wrong(residuals, errors, largest) | far
-    if not untold.any():
+    wrong = is_wrong(residuals, errors, largest) | far
+    if not wrong.any():
         return domain
-    beside = _lowered(domain, -_NOWHERE).extrapolation(inputs, predicted, gaps) <= 1.0
-    beside &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
-    above = _unseen_errors(x, targets, inputs) - borders[2]
+    passed = _lowered(domain, -_NOWHERE).extrapolation(inputs, predicted, gaps) <= 1.0
+    passed &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
+    excess = _unseen_errors(x, targets, inputs) - borders[2]
     if not domain.errors.outputs:
-        trusted = beside & (above <= 0.0)
-        factor = _telling(residuals[trusted], errors[trusted], far[trusted], largest)
+        trusted = passed & (excess <= 0.0)
+        factor = _error_inflation(residuals[trusted], errors[trusted], far[trusted], largest)
         inflation = domain.inflation.copy()
         inflation[:3] *= factor
         domain, errors = replace(domain, inflation=inflation), errors * inflation / domain.inflation
-        untold = is_wrong(residuals, errors, largest) | far
-    lower = _lowering(above, untold, beside)
+        wrong = is_wrong(residuals, errors, largest) | far
+    lower = _lowering(excess, wrong, passed)
     return _lowered(domain, lower) if lower > 0.0 else domain
+
+
+def _with_errors(
+    domain: Domain,
+    errors: FloatArray,
+    residuals: FloatArray,
+    inputs: FloatArray,
+    inside: NDArray[np.bool_],
+) -> tuple[Domain, FloatArray]:
+    """Return a domain with standard errors calibrated by samples inside, and these (N, 12) [SI]."""
+    if np.isnan(errors[:, :6]).any():
+        domain = replace(domain, errors=_fit_errors(np.clip(inputs, -1.0, 1.0), residuals, inside))
+        return domain, domain.standard_error(inputs)
+    domain = replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
+    return domain, errors * domain.inflation
 
 
 def is_wrong(residuals: FloatArray, errors: FloatArray, largest: float) -> NDArray[np.bool_]:
@@ -163,20 +171,20 @@ def is_far_off(residuals: FloatArray, largest: float) -> NDArray[np.bool_]:
     return np.asarray((np.abs(residuals[:, :3]) > FAR * largest).any(axis=1))
 
 
-def _telling(
+def _error_inflation(
     residuals: FloatArray, errors: FloatArray, far: NDArray[np.bool_], largest: float
 ) -> float:
     """Return the least factor on the errors (N, 12) of forces that leaves few forces wrong."""
-    # Few are `_UNTOLD` of the samples, with those that are `far` (N,) off. 1 if no factor up to
-    # `_MOST_TELLING` suffices: then the border of the error is to be lowered.
+    # Few are `_MAX_UNFLAGGED` of the samples, with those that are `far` (N,) off. 1 if no factor up
+    # to `_MAX_INFLATION` suffices: then the border of the error is to be lowered.
     size = np.abs(residuals[:, :3])
     over = np.where(size > WRONG * largest, size, 0.0) / np.maximum(errors[:, :3], 1e-300)
     sizes = np.sort(over.max(axis=1)[~far] / ERRORS)[::-1]
-    allowed = int(_UNTOLD * len(residuals)) - int(far.sum())
+    allowed = int(_MAX_UNFLAGGED * len(residuals)) - int(far.sum())
     if not 0 <= allowed < len(sizes):
         return 1.0
     factor = float(max(1.0, sizes[allowed]))
-    return factor if factor <= _MOST_TELLING else 1.0
+    return factor if factor <= _MAX_INFLATION else 1.0
 
 
 def _surface(x: FloatArray) -> PolynomialSettings:
@@ -201,16 +209,16 @@ def _lowered(domain: Domain, lower: float) -> Domain:
     return replace(domain, regressor=_bordered(domain.regressor, np.array([1.0, 1.0, -lower])))
 
 
-def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
+def _lowering(excess: FloatArray, wrong: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
     """Return by how much the border of the error is to be lowered, 0 where that is not needed."""
-    # `above` (N,) are logarithms of errors over the border; `others`: other criteria give no flag.
-    chosen = np.flatnonzero(others & (above <= 0.0))
-    order = chosen[np.argsort(above[chosen], kind="stable")]
-    count, bad = np.arange(1, len(order) + 1), np.cumsum(untold[order])
-    if not len(order) or bad[-1] <= _UNTOLD * len(order):
+    # `excess` (N,) are logarithms of errors over the border; `others`: other criteria give no flag.
+    chosen = np.flatnonzero(others & (excess <= 0.0))
+    order = chosen[np.argsort(excess[chosen], kind="stable")]
+    count, bad = np.arange(1, len(order) + 1), np.cumsum(wrong[order])
+    if not len(order) or bad[-1] <= _MAX_UNFLAGGED * len(order):
         return 0.0
-    accepted = order[(bad <= _UNTOLD * count) & (_UNTOLD * count >= 1.0)]
-    return -float(above[accepted[-1]]) if len(accepted) else _NOWHERE
+    accepted = order[(bad <= _MAX_UNFLAGGED * count) & (_MAX_UNFLAGGED * count >= 1.0)]
+    return -float(excess[accepted[-1]]) if len(accepted) else _NOWHERE
 
 
 def _variables_at(surrogate: Predictor, variables: FloatArray, loads: FloatArray) -> FloatArray:
@@ -299,8 +307,6 @@ def _fit_errors(
     variables: FloatArray, residuals: FloatArray, inside: NDArray[np.bool_]
 ) -> Regressor:
     """Return the logarithms of standard errors (12,) over the variables, from residuals (N, 12)."""
-    if inside.sum() < LEAST_SAMPLES:
-        inside = np.ones(len(variables), dtype=bool)
     # A missing centre of pressure, out of contact, counts as exact.
     sizes = np.abs(np.nan_to_num(residuals[inside]))
     logs = np.log(np.maximum(sizes, _LEAST_ERROR * sizes.max(axis=0) + np.finfo(float).tiny))

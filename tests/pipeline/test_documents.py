@@ -236,6 +236,8 @@ def test_api_pages_list_every_public_name():
     listed |= {f"foundation.{name.rpartition('.')[2]}" for name in listed if name[0] == "f"}
     public = {f"{p}.{name}" for p in PACKAGES for name in importlib.import_module(p).__all__}
     assert public <= listed, f"missing: {sorted(public - listed)}"
+    with pytest.raises(AttributeError, match=r"'read_mesh', but has .*, load_mesh"):
+        _ = importlib.import_module("foundation").read_mesh
 
 
 @pytest.fixture(scope="module")

@@ -368,21 +368,21 @@ def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
     """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
-    setup, prescribed = _planted(file, model, folder)
-    planted = time.perf_counter()
+    setup, prescribed = _along_motion(file, model, folder)
+    prepared = time.perf_counter()
     springs = () if setup.knee else articular_contacts(model, **walk.surfaces)
     notes = (
         *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
         *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),
     )  # fmt: skip
     runs = {name: Path(run) for name, run in walk.surrogates.items()}
-    seconds = {"plant": planted - begun}
+    seconds = {"plant": prepared - begun}
     setup = replace(
         setup,
         springs=springs,
         contacts=with_surrogates(springs, runs),
         notes=notes,
-        seconds=seconds | {"contacts": time.perf_counter() - planted},
+        seconds=seconds | {"contacts": time.perf_counter() - prepared},
     )
     _ = setup.comak  # Settings that do not agree are an error before the first frame.
     for text in notes:
@@ -433,10 +433,10 @@ def _motion(
     return markers.motion, markers
 
 
-def _planted(
+def _along_motion(
     file: MuscleWalkFile, model: OsimModel, folder: Path | None
 ) -> tuple[WalkSetup, set[str]]:
-    """Return a walk without its contacts, and coordinates that contact need not move."""
+    """Return a walk along its motion, still without contacts, and prescribed coordinates."""
     static = not model.contacts
     if not static:
         file.check_coordinates()

@@ -39,7 +39,7 @@ from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import OK
 from pipeline.studies.factors import DESIGN
 from pipeline.studies.schema import REPLACED, ReplacedKeys
-from pipeline.studies.study import NOT_FEASIBLE, DesignTask, opened, run_rows
+from pipeline.studies.study import NOT_FEASIBLE, DesignTask, open_designs, run_rows
 from surrogates.sampling.parameters import Parameters
 
 #: Peak pressure of the worse compartment.
@@ -191,7 +191,7 @@ def outcomes(task: DesignTask, rows: pd.DataFrame) -> pd.DataFrame:
         reason=results["reason"].str.removeprefix(NOT_FEASIBLE),
         **{PEAK_PRESSURE: peaks.max(axis=1, skipna=False)},
     )
-    knee, records = opened(task)[0].knee, rows.to_dict("records")
+    knee, records = open_designs(task)[0].knee, rows.to_dict("records")
     values = [{str(name): value for name, value in row.items()} for row in records]
     by_surrogate = task.model == "surrogate"
     errors = [expected_errors(knee, row) if by_surrogate else {} for row in values]
@@ -203,7 +203,7 @@ class Designs:
     """Designs with their outcomes, each evaluated once and stored in a folder."""
 
     def __init__(self, task: DesignTask, folder: Path, execution: Execution) -> None:
-        self.names = list(opened(task)[0].knee.parameters.names)
+        self.names = list(open_designs(task)[0].knee.parameters.names)
         self._execution = execution
         evaluation = Evaluation(outcomes, (task,), f"{task.source} {task.model}")
         self._store = SampleStore(folder / SAMPLES, evaluation)
@@ -318,7 +318,7 @@ class SearchSetup:
         """Return the setup of a search; raises as `DesignTask.of`."""
         settings = file.optimisation
         task = DesignTask.of(Path(settings.run), "surrogate", file.simulation)
-        run, _ = opened(task)
+        run, _ = open_designs(task)
         config, parameters = run.config, run.knee.parameters
         base, reason = base_design(config, parameters)
         count, rng = settings.population - len(base), np.random.default_rng(settings.seed)
@@ -328,7 +328,7 @@ class SearchSetup:
     @property
     def run(self) -> TrainedDesigns:
         """The run over designs."""
-        return opened(self.task)[0]
+        return open_designs(self.task)[0]
 
     def base_of(self, designs: pd.DataFrame) -> int | None:
         """Return the number of the base design among all designs, if it has a gait cycle."""

@@ -227,4 +227,5 @@ def test_ordinary_layers_are_not_flagged(ratio):
 
 def test_poses_at_a_rim_are_counted():
     at_rim = replace(INSIDE, anterior=10e-3)
+    assert [layers.plates().peaks_at_rim(pose, "lateral") for pose in (INSIDE, at_rim)] == [0, 1]
     assert spacing_error(layers.plates(), [INSIDE, at_rim, at_rim]).unresolved == 2

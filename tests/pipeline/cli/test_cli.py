@@ -94,6 +94,7 @@ def test_version(capsys):
     [
         ([], [f"expected a command; see `{PROGRAM} --help`"]),
         (["report"], ["FOLDER", f"see `{PROGRAM} report --help`"]),
+        (["factors", "x"], ["(an option takes one value, and may be repeated): ['x']; see"]),
         (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
         (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
     ],
@@ -160,13 +161,13 @@ def test_shipped_configurations_are_found_by_name(tmp_path, monkeypatch):
     assert find_config("smoke") == ROOT / "configs" / "smoke.toml"
     (tmp_path / "smoke").rmdir()
     (tmp_path / "smoke").write_text("[run]")
+    (tmp_path / "mine.toml").write_text("[run]")
     assert find_config("smoke") == Path("smoke")
     with pytest.raises(ConfigError, match="a/smoke: No such file or directory; expected a TOML"):
         find_config("a/smoke")
-    with pytest.raises(
-        ConfigError, match=r"did you mean implant\?.* shipped configurations are .*smoke"
-    ):
-        find_config("implnt")
+    for name, hint in (("implnt", "implant"), ("mine", "mine.toml")):
+        with pytest.raises(ConfigError, match=rf"did you mean {hint}\?.* are .*, smoke"):
+            find_config(name)
 
 
 def spoil(folder):
@@ -209,6 +210,8 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
         text = told["error"]
     assert len(text) > 20
     assert "\n" not in text
+    if command in ("compare-runs", "design", "report", "wear") and given in ("folder", "nothing"):
+        assert text.endswith(f"; make one with `knee-contact run CONFIG --out {given}`")
     if given == "typo.toml" and command in ("run", "check"):
         assert "did you mean name?" in text
     assert sorted(tmp_path.iterdir()) == before

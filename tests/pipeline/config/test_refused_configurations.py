@@ -19,7 +19,7 @@ def refused(*overrides, config=SMOKE):
 @pytest.mark.parametrize(
     ("override", "key", "known"),
     [
-        ("nonsense.x=1", "nonsense", "simulation"),
+        ("budget=1", "budget", "(did you mean design.budget?)"),
         ("run.sede=1", "run.sede", "seed"),
         ("contact.femur_layer.nu=0.3", "contact.femur_layer.nu", "poissons_ratio"),
     ],

@@ -124,7 +124,7 @@ DAMAGES = {
     "closed tibia": (tibia(closed), "closed", "tibia", 'surface = "bearing" in [knee.tibia]'),
     "crumbs of a femur": (femur(crumbled), "crumbs", "femur", "merge close vertices"),
     "few triangles of a tibia": (tibia(few), "few", "tibia", "150 triangles, too few"),
-    "medial plateau": (tibia(half, -1.0), "single-plateau", "tibia", "expected both plateaus"),
+    "medial plateau": (tibia(half, -1.0), "single-plateau", "tibia", 'file, such as ["medial'),
     "lateral condyle": (femur(half, 1.0), "single-condyle", "femur", "knee.femur.file"),
     "sphere as femur": (
         lambda pair: pair | {"femur": body_of("sphere", pair["femur"])},

@@ -178,10 +178,8 @@ def test_thin_closed_shells_are_cartilage(shapes):
     told = []
     closed = {body: shell(mesh, 2e-3) for body, mesh in shapes.items()}
     assert _material(closed, told) == "cartilage"
-    assert told == [
-        "material: cartilage, as both bodies are thin closed shells; state --material otherwise"
-    ]
-    with pytest.raises(InputError, match="please state: --material polyethylene or cartilage"):
+    assert told[0].startswith("material: cartilage, as both bodies are thin closed shells")
+    with pytest.raises(InputError, match="state --material polyethylene or --material"):
         _material({**closed, "tibia": shapes["tibia"]}, told)
 
 

@@ -138,11 +138,9 @@ def falsify(file):
 def test_damaged_file_is_told_with_the_cure(tmp_path, damage):
     evaluate(store(tmp_path), drawn(1), 5)
     damage(tmp_path / SAMPLES)
-    with pytest.raises(
-        DamagedTableError, match=r"samples.sqlite: damaged \(.*\); delete the"
-    ) as told:
+    with pytest.raises(DamagedTableError, match=r"sqlite: damaged \(.*\); delete the") as told:
         evaluate(store(tmp_path), drawn(1), 5)
-    assert f"--out {tmp_path} --resume`" in str(told.value)
+    assert f"--out {tmp_path}`" in str(told.value)
 
 
 def test_quick_rows_come_in_chunks_of_a_second_for_each_worker():

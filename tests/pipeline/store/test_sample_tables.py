@@ -36,10 +36,10 @@ def test_units_of_people_and_back():
     assert unit_of("force_x_N") == ("force_x", "N", 1.0)
     assert unit_of("status") is None
     assert unit_of("wear_per_Pa") is None
-    table = pd.DataFrame({"flexion_rad": [np.pi], "area_m2": [2e-4], "load_N": [3.0], "n": [1]})
-    shown = in_people_units(table)
-    assert list(shown) == ["flexion_deg", "area_mm2", "load_N", "n"]
-    np.testing.assert_allclose(shown.iloc[0].astype(float), [180.0, 200.0, 3.0, 1], rtol=1e-15)
+    columns = ["flexion_rad", "area_m2", "load_N", "n", "flexion_rate_rad_per_s"]
+    shown = in_people_units(pd.DataFrame([[np.pi, 2e-4, 3.0, 1, np.pi]], columns=columns))
+    assert list(shown) == ["flexion_deg", "area_mm2", "load_N", "n", "flexion_rate_deg_per_s"]
+    np.testing.assert_allclose(shown.iloc[0], [180.0, 200.0, 3.0, 1, 180.0], rtol=1e-15)
 
 
 def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
