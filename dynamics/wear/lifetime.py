@@ -41,11 +41,9 @@ class WornContact(SpringContact, Protocol):
     @property
     def layer_thickness(self) -> FloatArray:
         """Thickness of the tibial layer at each triangle (F,) [m]."""
-        ...
 
     def worn(self, depth: FloatArray) -> Any:
         """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -224,8 +224,9 @@ def mesh_resolution(model: SurfaceContact, result: SimulationResult) -> dict[str
 
 def _peaks_at_rim(model: SurfaceContact, pose: FloatArray, name: str) -> bool:
     """Return whether elements have their peak pressure at the rim, which tells of no ridges."""
-    elements = isinstance(model, FiniteElementContact)
-    return elements and model.peaks_at_rim(Pose.from_array(pose), name)
+    if not isinstance(model, FiniteElementContact):
+        return False
+    return model.peaks_at_rim(Pose.from_array(pose), name)
 
 
 # A cycle may prescribe a motion in place of a load.
