@@ -252,6 +252,8 @@ class _Balance:
         wrench = np.ascontiguousarray(loads.wrench)
         by_pose = np.ascontiguousarray(loads.total_jacobian)
         force, jacobian = self.problem.forces(coordinates, self.applied, wrench, by_pose)
+        if not (np.isfinite(force).all() and np.isfinite(jacobian).all()):
+            raise _failed(pose, ArithmeticError("forces or slopes are not finite"))
         residual, slopes = force[FREE], jacobian[FREE, FREE]
         if not self.free.all():
             held = ~self.free

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -174,3 +175,12 @@ def test_failure_of_the_model_is_chained_with_the_pose(knee):
         at_rest(Broken(), KneeSimulator(), flexion=0.5)
     assert isinstance(caught.value.__cause__, ArithmeticError)
     assert "flexion 28.65 deg" in str(caught.value)
+
+
+def test_slopes_that_are_not_finite_are_no_equilibrium(knee):
+    class Broken(knee):
+        def loads(self, pose, order=0):
+            return SimpleNamespace(wrench=np.zeros(6), total_jacobian=np.full((6, 6), np.nan))
+
+    with pytest.raises(EquilibriumError, match=r"failed at flexion .* slopes are not finite"):
+        at_rest(Broken(), KneeSimulator(), flexion=0.5)
