@@ -150,8 +150,8 @@ def check_labels(
     for value, name in enumerate(names):
         if not (array == value).any():
             raise InputError(
-                f"compartments: expected triangles of each compartment, found none that is {name} "
-                f"({value})"
+                f"compartments: expected triangles of each compartment, found none of {name} "
+                f"(number {value})"
             )
     return array.astype(np.int8), names
 

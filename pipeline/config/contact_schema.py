@@ -119,7 +119,7 @@ class FiniteElementConfig(Section):
         None,
         ge=0.1,
         le=5.0,
-        description="distance of surface nodes (default: ten across a contact)",
+        description="distance of surface nodes (default: 14 across a contact)",
     )
     growth: float = Field(1.1, ge=1.0, le=2.0, description="height over that of the element above")
 

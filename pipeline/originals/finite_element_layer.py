@@ -111,7 +111,7 @@ def _spaced(
         )
     width = contact_width(min(areas))
     if stated is None:
-        return as_elements(contact, spacing_across(width))
+        return as_elements(contact, spacing_across(width, STUDY_NODES))
     spacing = 1e-3 * stated
     if width < FEWEST_NODES * spacing:
         raise InputError(
@@ -202,17 +202,19 @@ ELEMENTS = ContactKind(
 
 #: References in words; finite elements are the layer itself.
 FINITE_ELEMENTS, ITSELF = "finite elements", "itself"
-#: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
-#: take minutes, nodes further apart do not resolve the peak pressure.
-_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 10.0, 0.7, 2.0
+#: Nodes across a contact of finite elements that drive a cycle, and of those beside other models.
+STUDY_NODES, REFERENCE_NODES = 14.0, 10.0
+#: Range of the distance of nodes [mm]: closer nodes take minutes; farther ones do not resolve
+#: the peak pressure.
+_FINEST_MM, _COARSEST_MM = 0.7, 2.0
 #: Longest condensation [s].
 _MOST_SECONDS = 60.0
 _MODEL = "finite_element"
 
 
-def spacing_across(width: float) -> float:
-    """Return the spacing of nodes [mm] that puts ten nodes across a patch [m]."""
-    return float(np.clip(spacing_for(width, _REFERENCE_NODES), _FINEST_MM, _COARSEST_MM))
+def spacing_across(width: float, nodes: float) -> float:
+    """Return the spacing of nodes [mm] that puts some nodes across a patch [m], within bounds."""
+    return float(np.clip(spacing_for(width, nodes), _FINEST_MM, _COARSEST_MM))
 
 
 def as_elements(contact: ContactConfig, spacing: float) -> ContactConfig:
@@ -238,7 +240,7 @@ def element_layer(
             "contact.femur_layer.thickness_file has a row per tibial vertex, which finite elements "
             "cannot use"
         )
-    spacing = max(spacing_across(contact_width(area)), finest)
+    spacing = max(spacing_across(contact_width(area), REFERENCE_NODES), finest)
     contact = as_elements(config.contact, spacing)
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))

@@ -263,7 +263,8 @@ def _exchanged(meshes: Meshes) -> _Findings:
         text = (
             f"femur and tibia are exchanged: {meshes['femur'].name} is flat as a tibia (height "
             f"over width {first:.2f}), {meshes['tibia'].name} is high as a femur ({second:.2f}); "
-            "exchange knee.femur.file and knee.tibia.file, with their other keys"
+            "exchange knee.femur.file and knee.tibia.file, with their other keys (in init, --femur "
+            "and --tibia)"
         )
         yield Finding("error", "[knee]", text, "exchanged")
 

@@ -31,7 +31,12 @@ from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.schema import Config, KneeConfig
-from pipeline.originals.finite_element_layer import as_elements, build_elements, spacing_across
+from pipeline.originals.finite_element_layer import (
+    REFERENCE_NODES,
+    as_elements,
+    build_elements,
+    spacing_across,
+)
 from pipeline.originals.knee_surfaces import (
     KneeSurfaces,
     compartment_labels,
@@ -106,8 +111,8 @@ class LoadedPatches(NamedTuple):
 
     poses: list[tuple[Pose, str]]
     femur: FloatArray
-    #: Of nodes ten of which are across the narrowest contact [mm].
-    spacing: float
+    #: Width of the narrowest contact [m].
+    width: float
 
     def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
         """Return surfaces [m] of the knee, of the femur the patches alone."""
@@ -129,13 +134,13 @@ def loaded_patches(
         (points - pose.translation) @ pose.rotation_matrix
         for points, (pose, _) in zip(pressed, poses, strict=True)
     ]
-    spacing = spacing_across(contact_width(min(areas)))
-    return LoadedPatches(poses, np.concatenate(femoral), spacing)
+    return LoadedPatches(poses, np.concatenate(femoral), contact_width(min(areas)))
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
     """Return the RMS logarithm of ratios of peak pressures of finite elements [1]; None untold."""
-    contact, near, loads = as_elements(config.contact, patches.spacing), patches.of(surfaces), []
+    spacing = spacing_across(patches.width, REFERENCE_NODES)
+    contact, near, loads = as_elements(config.contact, spacing), patches.of(surfaces), []
     for patch in (near, _fitted(near)):
         with without_warnings:
             model = build_elements(contact, patch)

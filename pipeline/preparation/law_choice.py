@@ -12,6 +12,7 @@ from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import Smoothed
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
+from pipeline.originals.finite_element_layer import STUDY_NODES, spacing_across
 from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
@@ -58,7 +59,7 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
         if rms <= SMOOTH:
             reason = f"{_ELEMENTS}; {_smooth_words(rms)}, which is little"
-            return LawChoice(patches.spacing, 0.0, (reason,))
+            return LawChoice(spacing_across(patches.width, STUDY_NODES), 0.0, (reason,))
         return _smoothed(config, surfaces, patches, rms)
 
 
@@ -84,7 +85,7 @@ def _smoothed(
             f"{1e6 * tibia.largest:.0f} um"
         )
         then = f"{_ELEMENTS}; then {_smooth_words(trial.roughness)}"
-        return LawChoice(patches.spacing, deviation, (cost, moved, then))
+        return LawChoice(spacing_across(patches.width, STUDY_NODES), deviation, (cost, moved, then))
     # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "

@@ -68,10 +68,10 @@ _MATERIAL = (
 )
 #: What a user has to do about the frames.
 _FRAMES_DONE = (
-    "frames: turns by any angle carry the axes of a file to those of the body; act only if the "
-    "picture shows a wrong frame, with --axes or --slope-deg"
+    "frames: turns by large angles are no fault; act only if the picture shows a wrong frame, with "
+    "--axes or --slope-deg"
 )
-_FLEXION = "and, for a zero of flexion within 5 deg, state --femur-bone with the bone of the scan"
+_FLEXION = "for a zero of flexion within 5 deg, state --femur-bone with the bone of the scan"
 
 
 class MeshAnswers(NamedTuple):
@@ -360,7 +360,9 @@ def _anatomical_frames(
             "Proposed from the shape: please verify in the picture. "
             + ". ".join(frame_words(frame))
         )
-    told.append(_FRAMES_DONE if options.femur_bone else f"{_FRAMES_DONE}; {_FLEXION}")
+    scan = options.material != "polyethylene" and alignment.kinds["femur"] != BONE
+    further = scan and not options.femur_bone
+    told.append(f"{_FRAMES_DONE}; {_FLEXION}" if further else _FRAMES_DONE)
     return notes
 
 

@@ -72,7 +72,7 @@ def test_finite_elements_of_one_compartment():
     ("labels", "names", "message"),
     [
         (None, ("a", "b", "c"), "since there are 3"),
-        (SIDES_OF_PLATE, ("a", "b", "c"), r"found none that is c \(2\)"),
+        (SIDES_OF_PLATE, ("a", "b", "c"), r"found none of c \(number 2\)"),
         (SIDES_OF_PLATE, ONE, r"expected only 0 \(patellofemoral\)"),
         (None, ONE, r"compartment: .*patellofemoral"),
     ],

@@ -42,7 +42,7 @@ REFUSED = [
     (partial(on_plates, search_depth=20.0), "search_depth: expected > 0 m and <= 0.1 m, found 20"),
     (partial(on_plates, labels=np.zeros(3)), "compartments: expected shape (128), found (3,)"),
     (partial(on_plates, labels=np.full(128, 2)), "only 0"),
-    (partial(on_plates, labels=np.zeros(128)), "found none that is lateral"),
+    (partial(on_plates, labels=np.zeros(128)), "found none of lateral"),
     (partial(on_plates, LinearLaw(E, NU, np.full(7, H))), "triangle (128) or vertex (81), found 7"),
     *(
         (partial(on_plates, WITHOUT_ENERGY, surface, conservative=True), "has no stored energy")
