@@ -229,6 +229,7 @@ class NetworkConfig(Section):
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
     networks: int = Field(4, ge=1, le=8, description="number of networks, for auto the largest")
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
+    passes: int = Field(250, ge=1, description="most passes of the training through the samples")
 
 
 class SplineConfig(Section):

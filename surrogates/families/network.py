@@ -115,8 +115,6 @@ def _eigenvectors(stack: SingleArray) -> SingleArray:
 _WARM_UP = 300
 #: Largest learning rate, and fraction of it at the end [1].
 _RATE, _LAST_RATE = 3e-2, 0.01
-#: Maximum number of passes through the samples.
-_MOST_PASSES = 250
 #: Penalty on squared coefficients of the polynomial, over the number of samples, times the square
 #: of one plus the degree.
 _RIDGE = 1e-7
@@ -177,7 +175,7 @@ def train(
 ) -> None:
     """Train layers in place for the least weighted square error of z (N, d), y, w (N, k) [1]."""
     batch = min(int(settings.batch), len(z))
-    steps = min(int(settings.steps), max(1, _MOST_PASSES * len(z) // batch))
+    steps = min(int(settings.steps), max(1, int(settings.passes) * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w / w.mean())]
     slopes = Layers(*map(np.zeros_like, layers))
     optimisers = [Soap(stack) for stack in layers]
@@ -246,13 +244,14 @@ class NetworkSettings:
     base_degree: int = 3
     #: Number of products of the spline-polynomial; without terms, the polynomial stays.
     terms: int = 126
-    #: Steps of the training of all networks; at most 250 passes through the samples.
+    #: Steps of the training of all networks, and most passes through the samples.
     steps: int = 12_000
+    passes: int = 250
     #: Number of samples in a step.
     batch: int = 1024
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "networks", "steps", "batch"):
+        for name in ("hidden", "networks", "steps", "passes", "batch"):
             check_number(name, getattr(self, name), at_least=1)
         check_number("base_degree", self.base_degree, at_least=0, at_most=8)
         check_number("terms", self.terms, at_least=0)
