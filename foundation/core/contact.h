@@ -174,6 +174,10 @@ KNEE_API void raise_overlaps(const int *neighbours, int count, const int *nodes,
                              double *parts, double *raised, double *raised_slopes,
                              double *raised_directions);
 
+/* Fill the forces (count) at the nodes that forces on `active` raised overlaps are. */
+KNEE_API void spread_forces(int count, const int *pairs, const double *parts, int held,
+                            const int *active, const double *forces, double *spread);
+
 /* Fill contact area, length of the edge, peak pressure and its sharpness (docs/finite_element.md).
    `neighbours` (x 2 x 2) and the quadrilaterals around each node `quads_at` (x 4) are -1 for none;
    `squares` are the squared pressures of the `active` nodes. `level` and `weight` of each node are 0

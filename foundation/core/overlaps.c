@@ -182,3 +182,23 @@ void raise_overlaps(const int *neighbours, int count, const int *nodes, double l
     for (i = 0; i < count; i++)
         place[nodes[i]] = -1;
 }
+
+void spread_forces(int count, const int *pairs, const double *parts, int held, const int *active,
+                   const double *forces, double *spread)
+{
+    int j, axis;
+    clear(count, spread);
+    for (j = 0; j < held; j++) {
+        const int i = active[j];
+        spread[i] += forces[j];
+        for (axis = 0; axis < 2; axis++) {
+            const int *const pair = pairs + 4 * i + 2 * axis;
+            const double moved = pair[0] < 0 ? 0.0 : parts[2 * i + axis] * forces[j];
+            if (moved == 0.0)
+                continue;
+            spread[i] += 2.0 * moved;
+            spread[pair[0]] -= moved;
+            spread[pair[1]] -= moved;
+        }
+    }
+}

@@ -111,7 +111,7 @@ static int piece_at(int knots, const double *breaks, double x)
 }
 
 /* A cubic of coefficients of falling powers, `stride` apart. */
-static curve cubic_at(const double *q, int stride, double t)
+INLINE curve cubic_at(const double *q, int stride, double t)
 {
     const double a = q[0], b = q[stride], c = q[2 * stride];
     const curve f = {((a * t + b) * t + c) * t + q[3 * stride], (3.0 * a * t + 2.0 * b) * t + c,

@@ -95,7 +95,7 @@ static void fill_table(const features *f)
 }
 
 /* Features at the first `known` numbers of x, with the table of polynomials of these; the others are 0. */
-static features features_of(const regressor *r, const double *x, int known, int order, double *scratch)
+INLINE features features_of(const regressor *r, const double *x, int known, int order, double *scratch)
 {
     features f = {0};
     int j;

@@ -10,7 +10,7 @@ import shapes
 
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, address, integers
-from foundation.finite_element.compartment import EDGE_OFFSET, measured_patch, spread_forces
+from foundation.finite_element.compartment import EDGE_OFFSET, measured_patch
 from foundation.finite_element.condensed_layer import MARGIN, neighbourhood_order, node_bed
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface
@@ -96,9 +96,11 @@ def test_raised_overlaps_on_a_grid():
     assert (place == -1).all()
     assert grid.border.any()
     # The forces go back to the nodes they came from: the work is the same.
-    active = np.flatnonzero(inner)
-    forces = np.random.default_rng(0).uniform(size=len(active))
-    spread = spread_forces(pairs, parts, active, forces)
+    active = integers(np.flatnonzero(inner))
+    forces, spread = np.random.default_rng(0).uniform(size=len(active)), np.empty(count)
+    CORE.spread_forces(
+        count, address(pairs), address(parts), len(active), *map(address, (active, forces, spread))
+    )
     assert spread @ overlaps == pytest.approx(forces @ raised[active], rel=1e-12)
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 
