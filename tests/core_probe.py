@@ -36,7 +36,7 @@ def probe():
 
 
 def _pointers(*arrays):
-    return [ctypes.c_void_p(address(each)) for each in arrays]
+    return [each.ctypes.data_as(ctypes.c_void_p) for each in arrays]  # which keep the arrays
 
 
 def _of(regressor):

@@ -66,20 +66,6 @@ static void solve(int n, const double *factors, const int *order, const double *
 
 /* ---- inputs */
 
-/* The piece between increasing breaks in which x is, the first or the last one beyond them. */
-static int piece_at(int knots, const double *breaks, double x)
-{
-    int low = 0, high = knots - 1;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (breaks[middle] <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void inputs_at(const simulation *s, double time, double *values, double *rates)
 {
     const int stride = (s->knots - 1) * INPUTS;
@@ -92,9 +78,9 @@ static void inputs_at(const simulation *s, double time, double *values, double *
     t = within - s->breaks[k];
     p = s->pieces + k * INPUTS;
     for (k = 0; k < INPUTS; k++, p++) {
-        const double a = p[0], b = p[stride], c = p[2 * stride];
-        values[k] = ((a * t + b) * t + c) * t + p[3 * stride];
-        rates[k] = (3.0 * a * t + 2.0 * b) * t + c;
+        const curve f = cubic_at(p, stride, t);
+        values[k] = f.value;
+        rates[k] = f.slope;
     }
 }
 
@@ -127,11 +113,9 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
                        double *force, double *jacobian)
 {
     const femoral_frame f = frame_at(pose);
-    const vector3 push = {factor * wrench[0], factor * wrench[1], factor * wrench[2]};
-    const vector3 turned = cross_product(f.place, push);
+    const vector3 push = times(factor, at_place(wrench));
     /* About the femoral origin, about which the angles turn. */
-    const vector3 moment = {factor * wrench[3] - turned.x, factor * wrench[4] - turned.y,
-                         factor * wrench[5] - turned.z};
+    const vector3 moment = minus(times(factor, at_place(wrench + 3)), cross_product(f.p.shift, push));
     int i, j, k;
     for (k = 0; k < 3; k++) {
         force[k] += dot_product(f.axes[k], moment);
@@ -142,7 +126,7 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
     for (k = 0; k < 3; k++) {
         const vector3 axis = f.axes[k], moved = cross_product(axis, push);
         /* axis . (p x dF) is its lever, p brought to the other side: (axis x p) . dF */
-        const vector3 lever = cross_product(axis, f.place);
+        const vector3 lever = cross_product(axis, f.p.shift);
         double *row = jacobian + 6 * k;
         for (j = 0; j < 6 && by_pose; j++) {
             const vector3 pushed = {by_pose[j], by_pose[6 + j], by_pose[12 + j]};
@@ -170,8 +154,8 @@ static void add_restraint(const simulation *s, const double *pose, double *force
     int k;
     for (k = 1; k < 6; k++, q++) {
         const double stiffness = s->stiffness[k], gap = s->gap[k];
-        const double a = q[0], b = q[stride], c = q[2 * stride];
-        const double away = pose[k] - (((a * t + b) * t + c) * t + q[3 * stride]);
+        const curve f = cubic_at(q, stride, t);
+        const double away = pose[k] - f.value;
         const double stretch = away - (away > 0.0 ? gap : -gap);
         if (stiffness == 0.0 || fabs(away) < gap)
             continue;
@@ -179,7 +163,7 @@ static void add_restraint(const simulation *s, const double *pose, double *force
         if (!jacobian)
             continue;
         jacobian[7 * k] -= stiffness;
-        jacobian[6 * k] += stiffness * ((3.0 * a * t + 2.0 * b) * t + c);
+        jacobian[6 * k] += stiffness * f.slope;
     }
 }
 

@@ -6,8 +6,8 @@
 #include "motion.h"
 #include "vectors.h"
 
-/* R = Ry(-rotation) Rx(-adduction) Rz(flexion), by rows, the axes of the angles and the femoral origin. */
-typedef struct { vector3 rows[3], axes[3], place; } femoral_frame;
+/* R = Ry(-rotation) Rx(-adduction) Rz(flexion) and the femoral origin, and the axes of the angles. */
+typedef struct { placing p; vector3 axes[3]; } femoral_frame;
 
 static femoral_frame frame_at(const double *pose)
 {
@@ -16,9 +16,9 @@ static femoral_frame frame_at(const double *pose)
     const femoral_frame f = {
         {{cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca},
          {ca * sf, ca * cf, sa},
-         {sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca}},
+         {sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca},
+         {pose[3], pose[4], pose[5]}},
         {{-sr * ca, sa, cr * ca}, {-cr, 0.0, -sr}, {0.0, -1.0, 0.0}},
-        {pose[3], pose[4], pose[5]},
     };
     return f;
 }
@@ -28,21 +28,11 @@ typedef struct { vector3 arm, direction; double length; } cord;
 
 static cord cord_of(const femoral_frame *f, const ligaments *l, int bundle)
 {
-    const vector3 femoral = {l->femoral[3 * bundle], l->femoral[3 * bundle + 1], l->femoral[3 * bundle + 2]};
-    const double *tibial = l->tibial + 3 * bundle;
-    cord c;
-    c.arm.x = dot_product(f->rows[0], femoral);
-    c.arm.y = dot_product(f->rows[1], femoral);
-    c.arm.z = dot_product(f->rows[2], femoral);
-    c.direction.x = c.arm.x + f->place.x - tibial[0];
-    c.direction.y = c.arm.y + f->place.y - tibial[1];
-    c.direction.z = c.arm.z + f->place.z - tibial[2];
-    c.length = sqrt(dot_product(c.direction, c.direction));
-    if (c.length != 0.0) {
-        c.direction.x /= c.length;
-        c.direction.y /= c.length;
-        c.direction.z /= c.length;
-    }
+    const vector3 arm = to_tibia(&f->p, at_place(l->femoral + 3 * bundle));
+    const vector3 line = minus(plus(arm, f->p.shift), at_place(l->tibial + 3 * bundle));
+    cord c = {arm, line, length(line)};
+    if (c.length != 0.0)
+        c.direction = vector(line.x / c.length, line.y / c.length, line.z / c.length);
     return c;
 }
 

@@ -27,7 +27,6 @@
 #define EVALUATIONS 2
 #define JACOBIANS 3
 #define MOST_STATES 10
-#define MOST_STAGES 8
 
 /* Tension-only bundles on straight lines between the bones. */
 typedef struct {
@@ -81,20 +80,6 @@ typedef struct {
     const void *of_contact;
 } knee_motion;
 
-/* A Rosenbrock method, transformed to avoid products with J (docs/theory.md). Between the ends of a step
-   runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))) (Hairer & Wanner 1996, section IV.7). */
-typedef struct {
-    int stages;                /* s */
-    double shift;              /* g */
-    double order;              /* of the embedded result */
-    const double *sums;        /* s x s: a, strictly lower */
-    const double *couplings;   /* s x s: C, strictly lower */
-    const double *nodes;       /* s: c */
-    const double *slopes;      /* s: d */
-    int rows;
-    const double *dense;       /* rows x s: H */
-} tableau;
-
 typedef struct {
     double rtol;
     const double *atol;        /* n */
@@ -138,8 +123,8 @@ KNEE_API int knee_derivative(const void *of, double time, const double *state, i
 /* Integrate y' = f(t, y) of size n from time 0 to the last of the increasing times; return how it ends.
    Filled are state (n), first with that at time 0, with the last one reached; counts (4); where with the
    last time reached and the last step tried; states (count x n). */
-KNEE_API int integrate(derivative of_state, const void *of, const tableau *t, const step_limits *limits,
-                       int n, double *state, ptrdiff_t count, const double *times, int *counts,
-                       double *where, double *states);
+KNEE_API int integrate(derivative of_state, const void *of, const step_limits *limits, int n,
+                       double *state, ptrdiff_t count, const double *times, int *counts, double *where,
+                       double *states);
 
 #endif

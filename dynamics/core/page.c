@@ -20,14 +20,10 @@
 #include "rosenbrock.c"
 
 /* Integrate as `integrate` does, with the contact of a surrogate. */
-KNEE_API int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
+KNEE_API int integrate_trained(const simulation *problem, const trained *contact,
                                const step_limits *limits, int n, double *state, ptrdiff_t count,
-                               const double *times, int *counts, double *where, double *states);
-
-int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
-                      const step_limits *limits, int n, double *state, ptrdiff_t count,
-                      const double *times, int *counts, double *where, double *states)
+                               const double *times, int *counts, double *where, double *states)
 {
     const knee_motion motion = {problem, trained_contact, contact};
-    return integrate(knee_derivative, &motion, t, limits, n, state, count, times, counts, where, states);
+    return integrate(knee_derivative, &motion, limits, n, state, count, times, counts, where, states);
 }

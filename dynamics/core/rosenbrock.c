@@ -1,4 +1,49 @@
-/* Adaptive Rosenbrock methods for y' = f(t, y) (Hairer & Wanner 1996, section IV.7). */
+/* An adaptive Rosenbrock method for y' = f(t, y), transformed to avoid products with J (Hairer & Wanner
+   1996, section IV.7; docs/theory.md): Rodas5P, of order 5 with an embedded order 4, stiffly accurate, of
+   full order on linear parabolic problems (Steinebach 2023, BIT 63:27; coefficients as in
+   OrdinaryDiffEq.jl). The last stages are the embedded results: each starts at the end of the previous
+   stage. */
+
+enum { STAGES = 8, DENSE_ROWS = 3 };
+#define SHIFT 0.21193756319429014 /* gamma */
+#define EMBEDDED_ORDER 4.0
+#define LAST_SUMS -7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, \
+                  0.030198172008377946
+static const double STAGE_SUMS[STAGES][STAGES] = { /* a */
+    {0.0},
+    {3.0},
+    {2.849394379747939, 0.45842242204463923},
+    {-6.954028509809101, 2.489845061869568, -10.358996098473584},
+    {2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641},
+    {LAST_SUMS},
+    {LAST_SUMS, 1.0},
+    {LAST_SUMS, 1.0, 1.0},
+};
+static const double COUPLINGS[STAGES][STAGES] = { /* C */
+    {0.0},
+    {-14.155112264123755},
+    {-17.97296035885952, -2.859693295451294},
+    {147.12150275711716, -1.41221402718213, 71.68940251302358},
+    {165.43517024871676, -0.4592823456491126, 42.90938336958603, -5.961986721573306},
+    {24.854864614690072, -3.0009227002832186, 47.4931110020768, 5.5814197821558125, -0.6610691825249471},
+    {30.91273214028599, -3.1208243349937974, 77.79954646070892, 34.28646028294783, -19.097331116725623,
+     -28.087943162872662},
+    {37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047, -40.06618937091002,
+     -54.66780262877968, -9.48861652309627},
+};
+static const double NODES[STAGES] = {0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716,
+                                     0.4288403609558664, 1.0, 1.0, 1.0}; /* c */
+static const double SLOPES[STAGES] = {0.21193756319429014, -0.42387512638858027, -0.3384627126235924,
+                                      1.8046452872882734, 2.325825639765069}; /* d */
+/* H: between the ends of a step runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))). */
+static const double DENSE[DENSE_ROWS][STAGES] = {
+    {25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204, 0.524948541321073,
+     1.1241088310450404, 0.4272876194431874, -0.17202221070155493},
+    {-9.91568850695171, -0.9689944594115154, 3.0438037242978453, -24.495224566215796, 20.176138334709044,
+     15.98066361424651, -6.789040303419874, -6.710236069923372},
+    {11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643, -52.072871366152654,
+     -59.78993625266729, -0.15582684282751913, 4.883087185713722},
+};
 
 #define SAFETY 0.9
 #define SHRINK 0.2
@@ -9,12 +54,11 @@
 
 /* A step: f, J and df/dt at its beginning, factors of 1 / (g h) - J, and the stages. */
 typedef struct {
-    const tableau *t;
     int n;
     double begun[MOST_STATES], by_state[MOST_STATES * MOST_STATES], by_time[MOST_STATES];
     double factors[MOST_STATES * MOST_STATES];
     int order[MOST_STATES];
-    double increments[MOST_STAGES * MOST_STATES]; /* stages x n */
+    double increments[STAGES * MOST_STATES]; /* stages x n */
     double trial[MOST_STATES], after[MOST_STATES];
 } stepping;
 
@@ -25,33 +69,31 @@ static int begin_step(stepping *w, double step)
     for (i = 0; i < n * n; i++)
         w->factors[i] = -w->by_state[i];
     for (i = 0; i < n; i++)
-        w->factors[(n + 1) * i] += 1.0 / (step * w->t->shift);
+        w->factors[(n + 1) * i] += 1.0 / (step * SHIFT);
     return factorise(n, w->factors, w->order);
 }
 
 /* Fill the state at which a stage evaluates f. */
 static void fill_trial(stepping *w, int stage, const double *state)
 {
-    const double *sums = w->t->sums + stage * w->t->stages;
     int i, j;
     for (i = 0; i < w->n; i++) {
         double value = state[i];
         for (j = 0; j < stage; j++)
-            value += sums[j] * w->increments[j * w->n + i];
+            value += STAGE_SUMS[stage][j] * w->increments[j * w->n + i];
         w->trial[i] = value;
     }
 }
 
 static void fill_increment(stepping *w, int stage, double step, const double *f)
 {
-    const double *couplings = w->t->couplings + stage * w->t->stages;
     double right[MOST_STATES];
     int i, j;
     for (i = 0; i < w->n; i++) {
         double coupled = 0.0;
         for (j = 0; j < stage; j++)
-            coupled += couplings[j] * w->increments[j * w->n + i];
-        right[i] = f[i] + coupled / step + step * w->t->slopes[stage] * w->by_time[i];
+            coupled += COUPLINGS[stage][j] * w->increments[j * w->n + i];
+        right[i] = f[i] + coupled / step + step * SLOPES[stage] * w->by_time[i];
     }
     solve(w->n, w->factors, w->order, right, w->increments + stage * w->n);
 }
@@ -59,7 +101,7 @@ static void fill_increment(stepping *w, int stage, double step, const double *f)
 /* The error over the tolerance, RMS over the state; infinite if it is not finite. */
 static double scaled_error(const stepping *w, const double *state, const step_limits *limits)
 {
-    const double *error = w->increments + (w->t->stages - 1) * w->n;
+    const double *error = w->increments + (STAGES - 1) * w->n;
     double total = 0.0;
     int i;
     for (i = 0; i < w->n; i++) {
@@ -73,23 +115,22 @@ static double scaled_error(const stepping *w, const double *state, const step_li
 /* Fill the state at a part of the step, 0 to 1. */
 static void fill_between(const stepping *w, double part, const double *state, double *out)
 {
-    const int stages = w->t->stages;
     int i, j, row;
     for (i = 0; i < w->n; i++) {
         double value = 0.0;
-        for (row = w->t->rows - 1; row >= 0; row--) {
+        for (row = DENSE_ROWS - 1; row >= 0; row--) {
             value *= part;
-            for (j = 0; j < stages; j++)
-                value += w->t->dense[row * stages + j] * w->increments[j * w->n + i];
+            for (j = 0; j < STAGES; j++)
+                value += DENSE[row][j] * w->increments[j * w->n + i];
         }
         out[i] = (1.0 - part) * state[i] + part * (w->after[i] + (1.0 - part) * value);
     }
 }
 
 /* The factor of the next step by a PI controller (Gustafsson 1991, TOMS 17:533). */
-static double next_factor(double error, double before, double order)
+static double next_factor(double error, double before)
 {
-    const double share = 1.0 / (order + 1.0);
+    const double share = 1.0 / (EMBEDDED_ORDER + 1.0);
     const double factor = SAFETY * pow(fmax(error, 1e-6), -0.7 * share) * pow(before, 0.4 * share);
     return fmin(fmax(factor, SHRINK), GROW);
 }
@@ -111,17 +152,17 @@ static double furthest(const double *state, const step_limits *limits)
 static double try_step(stepping *w, derivative of_state, const void *of, double time, double step,
                        const double *state, const step_limits *limits, int *counts)
 {
-    const double *last = w->increments + (w->t->stages - 1) * w->n;
+    const double *last = w->increments + (STAGES - 1) * w->n;
     double f[MOST_STATES];
     int stage, i;
     if (!begin_step(w, step))
         return INFINITY;
     fill_increment(w, 0, step, w->begun);
-    for (stage = 1; stage < w->t->stages; stage++) {
+    for (stage = 1; stage < STAGES; stage++) {
         fill_trial(w, stage, state);
         if (!(furthest(w->trial, limits) <= BEYOND))
             return INFINITY;
-        if (!of_state(of, time + w->t->nodes[stage] * step, w->trial, 0, f, 0, 0))
+        if (!of_state(of, time + NODES[stage] * step, w->trial, 0, f, 0, 0))
             return -1.0;
         counts[EVALUATIONS]++;
         fill_increment(w, stage, step, f);
@@ -131,16 +172,14 @@ static double try_step(stepping *w, derivative of_state, const void *of, double 
     return scaled_error(w, state, limits);
 }
 
-int integrate(derivative of_state, const void *of, const tableau *t, const step_limits *limits, int n,
-              double *state, ptrdiff_t count, const double *times, int *counts, double *where,
-              double *states)
+int integrate(derivative of_state, const void *of, const step_limits *limits, int n, double *state,
+              ptrdiff_t count, const double *times, int *counts, double *where, double *states)
 {
     const double end = times[count - 1];
     double time = 0.0, before = 1.0, step = FIRST_STEP * limits->max_step;
     ptrdiff_t reported = 0;
     int rejected = 0, i;
     stepping w;
-    w.t = t;
     w.n = n;
     for (i = 0; i < 4; i++)
         counts[i] = 0;
@@ -173,7 +212,7 @@ int integrate(derivative of_state, const void *of, const tableau *t, const step_
             if (!(error <= 1.0)) {
                 counts[REJECTED]++;
                 rejected = 1;
-                step *= error < INFINITY ? next_factor(error, 1.0, t->order) : 0.1;
+                step *= error < INFINITY ? next_factor(error, 1.0) : 0.1;
             }
         }
         after = step == end - time ? end : time + step;
@@ -182,7 +221,7 @@ int integrate(derivative of_state, const void *of, const tableau *t, const step_
         time = after;
         memcpy(state, w.after, n * sizeof(double));
         counts[STEPS]++;
-        factor = next_factor(error, before, t->order);
+        factor = next_factor(error, before);
         step *= rejected ? fmin(factor, 1.0) : factor;
         before = fmax(error, 1e-4);
         rejected = 0;

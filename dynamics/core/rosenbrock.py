@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.core.problem import Problem
-from dynamics.core.tableaus import RODAS5P
 from foundation.base.checks import FloatArray
 from foundation.core.library import CONSTANTS, CORE, Struct, address
 from surrogates.core.packing import PackedContact
@@ -140,7 +139,7 @@ def integrate(
     counts, where = np.zeros(4, dtype=np.intc), np.zeros(2)
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
     ended = CORE.integrate(
-        derivative, of, RODAS5P.address, bounds.address, n, address(reached), len(times),
+        derivative, of, bounds.address, n, address(reached), len(times),
         address(times), address(counts), address(where), address(states),
     )  # fmt: skip
     time, step = where.tolist()

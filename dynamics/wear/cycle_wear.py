@@ -42,16 +42,13 @@ class SpringContact(Protocol):
     @property
     def tibia(self) -> Any:
         """Tibial mesh, a `Surface`."""
-        ...
 
     @property
     def compartments(self) -> NDArray[np.int8]:
         """Compartment (F,) of each tibial triangle, 0 medial and 1 lateral [1]."""
-        ...
 
     def spring_state(self, pose: Pose) -> Any:
         """Return the state of the surface, with the `pressure` (F,) [Pa] of the triangles."""
-        ...
 
 
 @dataclass(frozen=True)

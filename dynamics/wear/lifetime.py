@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import SpringContact, Wear, WearLaw, bed_wear
@@ -36,6 +35,17 @@ class CreepLaw:
         return max(self.compliance + self.per_decade * float(decades), 0.0) if time > 0.0 else 0.0
 
 
+class WornContact(SpringContact, Protocol):
+    """Original contact model whose tibial surface wears."""
+
+    @property
+    def layer_thickness(self) -> FloatArray:
+        """Thickness of the tibial layer at each triangle (F,) [m]."""
+
+    def worn(self, depth: FloatArray) -> Any:
+        """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class LifetimeWear:
     """Wear and creep of many cycles in B blocks."""
@@ -50,23 +60,20 @@ class LifetimeWear:
     #: Wear of one cycle at the start of each block.
     blocks: tuple[Wear, ...]
     #: Contact of the worn insert.
-    model: SpringContact
+    model: WornContact
 
 
 def extrapolate_wear(
-    model: SpringContact,
+    model: WornContact,
     simulate_cycle: Callable[[Any], SimulationResult],
-    lower_surface: Callable[[Any, FloatArray], Any],
     law: WearLaw,
     cycles: float,
     blocks: int,
     creep: CreepLaw | None = None,
-    thickness: ArrayLike = 0.0,
 ) -> LifetimeWear:
-    """Return the wear of cycles in equal blocks, the surface lowered (F,) [m] after each block."""
-    # The wear of one cycle at the start of a block represents the whole block; the layer, of
-    # `thickness` (F,) [m], creeps by the mean pressure of that cycle. `InputError` names the block
-    # that wears through the insert.
+    """Return the wear of cycles in equal blocks, the surface lowered after each block."""
+    # The wear of one cycle at the start of a block represents the whole block; the layer creeps by
+    # the mean pressure of that cycle. `InputError` names the block that wears through the insert.
     check_number("cycles", cycles, above=0.0)
     count, creep = check_count("blocks", blocks), creep or CreepLaw()
     numbers = np.linspace(0.0, cycles, count + 1)
@@ -78,10 +85,10 @@ def extrapolate_wear(
         wears.append(wear)
         start, end = (creep.strain(number * np.ptp(result.time)) for number in numbers[block:][:2])
         worn.append(worn[-1] + cycles / count * np.asarray(wear.depth))
-        crept.append(crept[-1] + (end - start) * np.asarray(thickness) * wear.sliding.pressure)
+        crept.append(crept[-1] + (end - start) * model.layer_thickness * wear.sliding.pressure)
         try:
             # From the unworn surface, so that errors do not accumulate.
-            contact = lower_surface(model, worn[-1] + crept[-1])
+            contact = model.worn(worn[-1] + crept[-1])
         except InputError as error:
             raise InputError(
                 f"block {block + 1} of {count}, {cycles / count:g} cycles each: {error}; take more "

@@ -77,8 +77,9 @@ WORDINGS = {
     ),
     FlagKind.FEMORAL_RIM: "contact reaches the rim of the femoral layer",
     FlagKind.COARSE_NODES: (
-        "Poisson's ratio {:g} needs closer nodes: {:g} mm apart on a patch of half width {:.1f} "
-        "mm, the force may be off by up to about {:.0f} % and the area too small by {:.0f} %; "
+        "a layer of Poisson's ratio {:g} needs closer nodes: {:g} mm apart on a patch of half "
+        "width {:.1f} mm, the force may be off by up to about {:.0f} % and the area too small by "
+        "{:.0f} %; "
         "decrease the spacing of the nodes"
     ),
     FlagKind.LARGE_STRAIN: (

@@ -301,6 +301,21 @@ static void add_wrenches(int nodes, batch *a)
     }
 }
 
+/* Add the load of a node as the gradient of its energy. */
+static void add_conservative(const integral *g, int node, double load, sums *found)
+{
+    const double *const gradient = g->w->gradient + 6 * (ptrdiff_t)node;
+    const vector3 at = g->s->b->points[node];
+    int k;
+    for (k = 0; k < 6; k++)
+        found->wrench[k] -= load * gradient[k];
+    found->carried += load;
+    found->place[0] += load * at.x;
+    found->place[1] += load * at.y;
+    found->place[2] += load * at.z;
+    g->w->force[node] += g->jacobian ? load : 0.0;
+}
+
 /* Add the Jacobian, and in the conservative form the loads, of an element of one spring. */
 static void add_lumped(const integral *g, int i, const batch *a, sums *found, double *jacobian)
 {
@@ -316,39 +331,13 @@ static void add_lumped(const integral *g, int i, const batch *a, sums *found, do
             side[k] += a->by_offset[j][i] * a->arm[j][k][i];
     }
     if (g->conservative) {
-        const vector3 at = b->points[node];
-        found->carried += total;
-        found->place[0] += total * at.x;
-        found->place[1] += total * at.y;
-        found->place[2] += total * at.z;
-        for (k = 0; k < 6; k++) {
-            found->wrench[k] -= total * gradient[k];
+        add_conservative(g, node, total, found);
+        for (k = 0; k < 6; k++)
             side[k] = -slope * gradient[k];
-        }
-        g->w->force[node] += g->jacobian ? total : 0.0;
     }
     for (j = 0; j < 6 && g->jacobian; j++)
         for (k = 0; k < 6; k++)
             jacobian[6 * j + k] += side[j] * (gradient[k] - g->offset_slope * g->centre[k]);
-}
-
-/* Add an element's loads as the gradient of its energy. */
-static void add_conservative(const integral *g, int i, const batch *a, sums *found)
-{
-    const bed *const b = g->s->b;
-    const int *const nodes = b->elements + (ptrdiff_t)a->element[i] * b->nodes;
-    int j, k;
-    for (j = 0; j < b->nodes; j++) {
-        const double *const gradient = g->w->gradient + 6 * (ptrdiff_t)nodes[j], f = a->bears[j][i];
-        const vector3 at = b->points[nodes[j]];
-        for (k = 0; k < 6; k++)
-            found->wrench[k] -= f * gradient[k];
-        found->carried += f;
-        found->place[0] += f * at.x;
-        found->place[1] += f * at.y;
-        found->place[2] += f * at.z;
-        g->w->force[nodes[j]] += g->jacobian ? f : 0.0;
-    }
 }
 
 /* Fill the gradients of a batch, and in the conservative form the arms; zero for lumped elements, which

@@ -23,12 +23,6 @@
 #define CONTACT_SUMS 16    /* numbers of a struct `sums` */
 #define BULGE 0.01         /* by which a quadratic field may rise over its nodes, over the element's size */
 #define EDGE_END 4.0       /* where the table of smoothed powers ends */
-#define NEARLY_INCOMPRESSIBLE 0.46 /* Poisson's ratio above which a layer flows aside under a patch */
-#define START 0.4          /* nodes of more than this part of the largest overlap start in contact:
-                              in Hertz's contact the edge is where half of the approach is left */
-#define WRONG 1e-12        /* negative part of the largest gap or force that is wrong */
-#define PATIENCE 8         /* exchanges of all wrong nodes without fewer wrong ones, before single
-                              nodes are exchanged */
 
 typedef struct {
     double x;
@@ -180,10 +174,6 @@ KNEE_API void raise_overlaps(const int *neighbours, int count, const int *nodes,
                              double *parts, double *raised, double *raised_slopes,
                              double *raised_directions);
 
-/* Fill the forces (count) at the nodes that forces on `active` raised overlaps are. */
-KNEE_API void spread_forces(int count, const int *pairs, const double *parts, int held,
-                            const int *active, const double *forces, double *spread);
-
 /* Fill contact area, length of the edge, peak pressure and its sharpness (docs/finite_element.md).
    `neighbours` (x 2 x 2) and the quadrilaterals around each node `quads_at` (x 4) are -1 for none;
    `squares` are the squared pressures of the `active` nodes. `level` and `weight` of each node are 0
@@ -203,14 +193,8 @@ KNEE_API void lattice_own_parts(int count, const double *metrics, double *own);
 /* Fill 1 - phi at wave numbers times the thickness (count). */
 KNEE_API void deficit_transform(int count, const double *s, double ratio, double *found);
 
-/* Subtract the compliance of a flat layer between nodes from a matrix (count x count). `own` takes the
-   place of 1/r at a node itself. */
-KNEE_API void subtract_flat(const double *table, int pieces, double per_step, double strength,
-                            int count, const vector3 *points, const double *thickness, const double *own,
-                            double *matrix);
-
-/* The femoral layer between points of contact: a flat layer, and what is interpolated between the nodes
-   of a `regular` compliance (side x side). */
+/* The femoral layer between points of contact: a flat layer, in which `own` takes the place of 1/r at a
+   point itself, and what is interpolated between the nodes of a `regular` compliance (side x side). */
 typedef struct {
     int pieces;
     const double *table;
@@ -228,6 +212,9 @@ typedef struct {
     int side;
     const double *regular;
 } between;
+
+/* Subtract the compliance of the flat layer alone from a matrix (count x count). */
+KNEE_API void subtract_flat(const between *l, double *matrix);
 
 /* Fill rows of the compliance (count x count) but those `filled` already, a byte each, which are copied
    to the others. `scratch` has a place per node of the layer. */

@@ -1,13 +1,48 @@
 /* First and second derivatives of indentations by the femoral twist. */
 
-/* The surface moves with velocity v + w x X at the point X on the line; along the line, the indentation
-   changes by -(m . v + (X x m) . w) / (m . n), m being the femoral and n the tibial normal. */
-static void indentation_gradient(const search *s, const exit_place *e, double *gradient)
+/* Where a line leaves the femur: the point, the direction of the line, and the tangents of the patch, in
+   the tibial frame, with their products and the determinant of these. */
+typedef struct {
+    vector3 at, n, u, v;
+    double uu, uv, vv, det;
+} footing;
+
+INLINE footing footing_of(const search *s, const exit_place *e)
 {
-    /* m needs no unit length here. */
-    const vector3 m = to_tibia(&s->p, patch_normal(s->f, e->facet, e->u, e->v));
-    const double scale = -1.0 / dot_product(m, e->normal);
-    const vector3 turn = cross_product(shifted(e->point, -e->depth, e->normal), m);
+    const tangents t = tangents_of(s->f, e->facet, e->u, e->v);
+    const vector3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v);
+    const double uu = dot_product(u, u), uv = dot_product(u, v), vv = dot_product(v, v);
+    const footing f = {shifted(e->point, -e->depth, e->normal), e->normal, u, v, uu, uv, vv,
+                       uu * vv - uv * uv};
+    return f;
+}
+
+/* Derivatives by a component of the twist: of the point along the line, of the same over the femur, and of
+   (u, v) times the determinant; and the turn of the femur. */
+typedef struct {
+    vector3 moved, over, turn;
+    double u, v;
+} sliding;
+
+INLINE sliding sliding_of(const footing *f, const double *gradient, int component)
+{
+    const vector3 slide = vector(component == 0, component == 1, component == 2);
+    sliding r;
+    r.turn = vector(component == 3, component == 4, component == 5);
+    r.moved = times(-gradient[component], f->n);
+    r.over = minus(minus(r.moved, slide), cross_product(r.turn, f->at));
+    const double su = dot_product(r.over, f->u), sv = dot_product(r.over, f->v);
+    r.u = f->vv * su - f->uv * sv;
+    r.v = f->uu * sv - f->uv * su;
+    return r;
+}
+
+/* The surface moves with velocity v + w x X at the point X on the line along n; along the line, the
+   indentation changes by -(m . v + (X x m) . w) / (m . n), m being the femoral normal, of any length. */
+static void write_gradient(vector3 m, vector3 n, vector3 at, double *gradient)
+{
+    const double scale = -1.0 / dot_product(m, n);
+    const vector3 turn = cross_product(at, m);
     gradient[0] = scale * m.x;
     gradient[1] = scale * m.y;
     gradient[2] = scale * m.z;
@@ -16,44 +51,50 @@ static void indentation_gradient(const search *s, const exit_place *e, double *g
     gradient[5] = scale * turn.z;
 }
 
+/* Add `scale` times its derivative by a component of the twist, which tilts the normal, to a column. */
+INLINE void add_gradient_slope(vector3 m, const footing *f, vector3 tilt, vector3 moved, double scale,
+                               double *column)
+{
+    const double along = dot_product(m, f->n), slant = dot_product(tilt, f->n) / (along * along);
+    const vector3 turn = cross_product(f->at, m);
+    const vector3 arm = plus(cross_product(moved, m), cross_product(f->at, tilt));
+    column[0] += scale * (slant * m.x - tilt.x / along);
+    column[6] += scale * (slant * m.y - tilt.y / along);
+    column[12] += scale * (slant * m.z - tilt.z / along);
+    column[18] += scale * (slant * turn.x - arm.x / along);
+    column[24] += scale * (slant * turn.y - arm.y / along);
+    column[30] += scale * (slant * turn.z - arm.z / along);
+}
+
+static void indentation_gradient(const search *s, const exit_place *e, double *gradient)
+{
+    write_gradient(to_tibia(&s->p, patch_normal(s->f, e->facet, e->u, e->v)), e->normal,
+                   shifted(e->point, -e->depth, e->normal), gradient);
+}
+
 /* Add `scale` times the derivatives of a gradient by the twist to `out` (6 x 6). With the unit femoral
    normal m at the point x, x' = -d' n stays on the line, and the normal changes by m' = w x m + S (x' -
    v - w x x), S being the derivative of the normal over the femoral surface (its shape operator). */
 static void add_hessian(const search *s, const exit_place *e, const double *gradient, double scale,
                         double *out)
 {
-    const tangents t = tangents_of(s->f, e->facet, e->u, e->v);
-    const vector3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v), *const a = s->f->patch + 6 * e->facet;
-    const vector3 none = {0.0, 0.0, 0.0}, n = e->normal;
+    const footing f = footing_of(s, e);
+    const vector3 *const a = s->f->patch + 6 * e->facet, none = {0.0, 0.0, 0.0};
     const vector3 k = s->f->curved ? to_tibia(&s->p, a[3]) : none;
     const vector3 l = s->f->curved ? to_tibia(&s->p, a[4]) : none;
     const vector3 h = s->f->curved ? to_tibia(&s->p, a[5]) : none;
-    const vector3 whole = cross_product(u, v);
-    const double size = length(whole), guu = dot_product(u, u), guv = dot_product(u, v);
-    const double gvv = dot_product(v, v);
-    const double det = guu * gvv - guv * guv;
-    const vector3 m = times(1.0 / size, whole), x = shifted(e->point, -e->depth, n), p = cross_product(x, m);
-    const double cosine = dot_product(m, n);
+    const vector3 whole = cross_product(f.u, f.v);
+    const double size = length(whole);
+    const vector3 m = times(1.0 / size, whole);
     int column;
     for (column = 0; column < 6; column++) {
-        const vector3 slide = vector(column == 0, column == 1, column == 2);
-        const vector3 turn = vector(column == 3, column == 4, column == 5);
-        const vector3 moved = times(-gradient[column], n), held = cross_product(turn, x);
-        const vector3 c = minus(minus(moved, slide), held);
-        const double su = dot_product(c, u), sv = dot_product(c, v);
-        const double du = (gvv * su - guv * sv) / det, dv = (guu * sv - guv * su) / det;
+        const sliding r = sliding_of(&f, gradient, column);
+        const double du = r.u / f.det, dv = r.v / f.det;
         const vector3 by_u = shifted(times(2.0 * du, k), dv, l), by_v = shifted(times(du, l), 2.0 * dv, h);
-        const vector3 bent = plus(cross_product(by_u, v), cross_product(u, by_v));
+        const vector3 bent = plus(cross_product(by_u, f.v), cross_product(f.u, by_v));
         const vector3 across = times(1.0 / size, shifted(bent, -dot_product(m, bent), m));
-        const vector3 tilt = plus(across, cross_product(turn, m));
-        const double slant = dot_product(tilt, n) / (cosine * cosine);
-        const vector3 arm = plus(cross_product(moved, m), cross_product(x, tilt));
-        out[column] += scale * (slant * m.x - tilt.x / cosine);
-        out[6 + column] += scale * (slant * m.y - tilt.y / cosine);
-        out[12 + column] += scale * (slant * m.z - tilt.z / cosine);
-        out[18 + column] += scale * (slant * p.x - arm.x / cosine);
-        out[24 + column] += scale * (slant * p.y - arm.y / cosine);
-        out[30 + column] += scale * (slant * p.z - arm.z / cosine);
+        const vector3 tilt = plus(across, cross_product(r.turn, m));
+        add_gradient_slope(m, &f, tilt, r.moved, scale, out + column);
     }
 }
 

@@ -59,25 +59,28 @@ void deficit_transform(int count, const double *s, double ratio, double *found)
         found[i] = deficit(s[i], ratio);
 }
 
-void subtract_flat(const double *table, int pieces, double per_step, double strength, int count,
-                   const vector3 *points, const double *thickness, const double *own, double *matrix)
+/* ---- the femoral layer between points of contact */
+
+/* Compliance of a flat layer between two points, over the strength; the same at a point itself. */
+INLINE double flat_part(const between *l, int i, int j)
 {
-    int i, j;
-    for (i = 0; i < count; i++) {
-        double *const row = matrix + (ptrdiff_t)i * count;
-        for (j = 0; j < i; j++) {
-            const vector3 d = minus(points[i], points[j]);
-            const double t = 0.5 * (thickness[i] + thickness[j]), r = length(d);
-            row[j] -= strength * (1.0 / r - table_value(table, pieces, per_step, r / t).value / t);
-        }
-        row[i] -= strength * (own[i] - table[0] / thickness[i]);
-    }
-    for (i = 0; i < count; i++)
-        for (j = 0; j < i; j++)
-            matrix[(ptrdiff_t)j * count + i] = matrix[(ptrdiff_t)i * count + j];
+    const double r = length(minus(l->points[i], l->points[j]));
+    const double t = 0.5 * (l->thickness[i] + l->thickness[j]);
+    if (i == j)
+        return l->own[i] - l->table[0] / l->thickness[i];
+    return 1.0 / r - table_value(l->table, l->pieces, l->per_step, r / t).value / t;
 }
 
-/* ---- the femoral layer between points of contact */
+void subtract_flat(const between *l, double *matrix)
+{
+    const ptrdiff_t n = l->count;
+    int i, j;
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) {
+            matrix[i * n + j] -= l->strength * flat_part(l, i, j);
+            matrix[j * n + i] = matrix[i * n + j];
+        }
+}
 
 void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled,
                   double *matrix, double *scratch)
@@ -85,7 +88,7 @@ void femoral_rows(const between *l, int count_rows, const int *rows, unsigned ch
     int each, i, j, k;
     for (each = 0; each < count_rows; each++) {
         const int row = rows[each], *const cell = l->cells + 4 * row;
-        const double *const share = l->weights + 4 * row, t = 0.5 * l->thickness[row];
+        const double *const share = l->weights + 4 * row;
         double *const out = matrix + (ptrdiff_t)row * l->count;
         if (filled[row])
             continue;
@@ -99,18 +102,12 @@ void femoral_rows(const between *l, int count_rows, const int *rows, unsigned ch
         for (j = 0; j < l->count; j++) {
             const int *const other = l->cells + 4 * j;
             const double *const part = l->weights + 4 * j;
-            double flat = l->own[j] - l->table[0] / l->thickness[j];
             if (filled[j]) {
                 out[j] = matrix[(ptrdiff_t)j * l->count + row];
                 continue;
             }
-            if (j != row) {
-                const double r = length(minus(l->points[row], l->points[j]));
-                const double h = t + 0.5 * l->thickness[j];
-                flat = 1.0 / r - table_value(l->table, l->pieces, l->per_step, r / h).value / h;
-            }
             out[j] = l->factors[row] * l->factors[j]
-                     * (l->strength * flat + part[0] * scratch[other[0]] + part[1] * scratch[other[1]]
+                     * (l->strength * flat_part(l, row, j) + part[0] * scratch[other[0]] + part[1] * scratch[other[1]]
                         + part[2] * scratch[other[2]] + part[3] * scratch[other[3]]);
         }
         filled[row] = 1;

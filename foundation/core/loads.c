@@ -6,17 +6,20 @@
 
 static void add_batch(const integral *g, int count, batch *a, sums *found, double *jacobian)
 {
-    int i;
+    const bed *const b = g->s->b;
+    int i, j;
     for (i = 0; i < count; i++)
         found->area += a->borne[i];
     fill_arms(a);
     if (!g->conservative)
-        add_wrenches(g->s->b->nodes, a);
+        add_wrenches(b->nodes, a);
     for (i = 0; i < count && (g->conservative || g->jacobian); i++) {
         if (g->w->kind[a->position[i]] == LUMPED)
             add_lumped(g, i, a, found, jacobian);
-        else if (g->conservative)
-            add_conservative(g, i, a, found);
+        else
+            for (j = 0; j < b->nodes && g->conservative; j++)
+                add_conservative(g, b->elements[(ptrdiff_t)a->element[i] * b->nodes + j], a->bears[j][i],
+                                 found);
     }
     if (g->jacobian) {
         fill_gradients(g, count, a);
@@ -172,17 +175,10 @@ static double excess_at(const search *s, const law *l, int position, const works
         total += corner[0] + e.u * by_u + e.v * by_v;
         if (!by_twist)
             continue;
-        const tangents t = tangents_of(s->f, e.facet, e.u, e.v);
-        const vector3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v);
-        const vector3 at = shifted(e.point, -e.depth, e.normal);
-        const double guu = dot_product(u, u), guv = dot_product(u, v), gvv = dot_product(v, v);
-        const double det = guu * gvv - guv * guv;
+        const footing f = footing_of(s, &e);
         for (k = 0; k < 6; k++) {
-            const vector3 slide = vector(k == 0, k == 1, k == 2), turn = vector(k == 3, k == 4, k == 5);
-            const vector3 moved = minus(minus(times(-w->gradient[6 * (ptrdiff_t)node + k], e.normal), slide),
-                                     cross_product(turn, at));
-            const double su = dot_product(moved, u), sv = dot_product(moved, v);
-            by_twist[k] += (by_u * (gvv * su - guv * sv) + by_v * (guu * sv - guv * su)) / det / count;
+            const sliding r = sliding_of(&f, w->gradient + 6 * (ptrdiff_t)node, k);
+            by_twist[k] += (by_u * r.u + by_v * r.v) / f.det / count;
         }
     }
     return total / count;

@@ -14,65 +14,29 @@ INLINE rate nearness(double overlap, double lowest)
     return near;
 }
 
-/* The line of a node where it leaves the femur at the point x, in the tibial frame: the normal m between
-   those at the corners of the facet, not of unit length, which unlike the normal of the patch is
-   continuous from facet to facet. */
+/* The line of a node where it leaves the femur: the normal m between those at the corners of the facet, not
+   of unit length, which unlike the normal of the patch is continuous from facet to facet. */
 typedef struct {
-    vector3 normal, at, n, by_u, by_v, by_first, by_second;
-    double inner[3]; /* products of the tangents by u and v */
+    footing f;
+    vector3 normal, by_first, by_second;
 } leaving;
 
 static leaving leaving_of(const search *s, const exit_place *e)
 {
     const vector3 *const corner = s->f->normals + 3 * (ptrdiff_t)e->facet;
-    const tangents t = tangents_of(s->f, e->facet, e->u, e->v);
     leaving l;
-    l.n = e->normal;
-    l.at = shifted(e->point, -e->depth, e->normal);
+    l.f = footing_of(s, e);
     l.by_first = to_tibia(&s->p, minus(corner[1], corner[0]));
     l.by_second = to_tibia(&s->p, minus(corner[2], corner[0]));
     l.normal = shifted(shifted(to_tibia(&s->p, corner[0]), e->u, l.by_first), e->v, l.by_second);
-    l.by_u = to_tibia(&s->p, t.u);
-    l.by_v = to_tibia(&s->p, t.v);
-    l.inner[0] = dot_product(l.by_u, l.by_u);
-    l.inner[1] = dot_product(l.by_u, l.by_v);
-    l.inner[2] = dot_product(l.by_v, l.by_v);
     return l;
 }
 
-/* Derivatives by one component of the twist: of the point along the line, the same over the femur, and
-   of the normal. */
-typedef struct {
-    vector3 moved, over, tilt;
-} leaving_rate;
-
-static leaving_rate rate_of(const leaving *l, const double *gradient, int column)
+/* Derivative of the normal by a component of the twist. */
+static vector3 tilt_of(const leaving *l, const sliding *r)
 {
-    const vector3 slide = vector(column == 0, column == 1, column == 2);
-    const vector3 turn = vector(column == 3, column == 4, column == 5);
-    const double det = l->inner[0] * l->inner[2] - l->inner[1] * l->inner[1];
-    leaving_rate r;
-    r.moved = times(-gradient[column], l->n);
-    r.over = minus(minus(r.moved, slide), cross_product(turn, l->at));
-    const double su = dot_product(r.over, l->by_u), sv = dot_product(r.over, l->by_v);
-    const double du = (l->inner[2] * su - l->inner[1] * sv) / det;
-    const double dv = (l->inner[0] * sv - l->inner[1] * su) / det;
-    r.tilt = shifted(shifted(cross_product(turn, l->normal), du, l->by_first), dv, l->by_second);
-    return r;
-}
-
-/* Wrench on the femur, over minus the force of the node: along the normal, of a unit component along the
-   line. */
-static void direction_of(const leaving *l, double *direction)
-{
-    const double scale = -1.0 / dot_product(l->normal, l->n);
-    const vector3 turn = cross_product(l->at, l->normal);
-    direction[0] = scale * l->normal.x;
-    direction[1] = scale * l->normal.y;
-    direction[2] = scale * l->normal.z;
-    direction[3] = scale * turn.x;
-    direction[4] = scale * turn.y;
-    direction[5] = scale * turn.z;
+    return shifted(shifted(cross_product(r->turn, l->normal), r->u / l->f.det, l->by_first),
+                   r->v / l->f.det, l->by_second);
 }
 
 /* Distance of a point of a facet from the rim of the femur, and its direction, all in the femoral frame;
@@ -100,9 +64,9 @@ static double rim_distance(const femur *f, int facet, vector3 at, vector3 *away)
 static double node_weight(const search *s, const exit_place *e, const leaving *l, const double *gradient,
                           double *slopes)
 {
-    const double size = length(l->normal), along = dot_product(l->normal, l->n);
+    const double size = length(l->normal), along = dot_product(l->normal, l->f.n);
     const rate steep = weight_of(-along / size);
-    const vector3 at = to_femur(&s->p, minus(l->at, s->p.shift));
+    const vector3 at = to_femur(&s->p, minus(l->f.at, s->p.shift));
     vector3 away = {0.0, 0.0, 0.0};
     const double part = least(rim_distance(s->f, e->facet, at, &away) / s->f->fade, 1.0);
     const double rim = part * part * (3.0 - 2.0 * part), slope = 6.0 * part * (1.0 - part) / s->f->fade;
@@ -110,9 +74,10 @@ static double node_weight(const search *s, const exit_place *e, const leaving *l
     int k;
     clear(6, slopes);
     for (k = 0; k < 6 && (steep.slope != 0.0 || slope != 0.0); k++) {
-        const leaving_rate r = rate_of(l, gradient, k);
-        const double cosine = (along * dot_product(l->normal, r.tilt) / (size * size)
-                               - dot_product(r.tilt, l->n)) / size;
+        const sliding r = sliding_of(&l->f, gradient, k);
+        const vector3 tilt = tilt_of(l, &r);
+        const double cosine = (along * dot_product(l->normal, tilt) / (size * size)
+                               - dot_product(tilt, l->f.n)) / size;
         slopes[k] = rim * steep.slope * cosine + steep.value * slope * dot_product(outward, r.over);
     }
     return rim * steep.value;
@@ -140,7 +105,7 @@ int find_overlaps(const femur *f, const bed *b, const double *rotation, const do
         weights[count] = node_weight(&s, &e, &l, gradient, slopes + 6 * (ptrdiff_t)count);
         if (!(weights[count] > 0.0))
             continue;
-        direction_of(&l, directions + 6 * (ptrdiff_t)count);
+        write_gradient(l.normal, l.f.n, l.f.at, directions + 6 * (ptrdiff_t)count);
         memcpy(places + 2 * (ptrdiff_t)count, w.place + 2 * (ptrdiff_t)node, 2 * sizeof *places);
         nodes[count] = node;
         overlaps[count] = e.depth;
@@ -165,18 +130,9 @@ void direction_slopes(const femur *f, const bed *b, const double *rotation, int 
         if (scale == 0.0)
             continue;
         const leaving l = leaving_of(&s, &e);
-        const double along = dot_product(l.normal, l.n);
-        const vector3 turn = cross_product(l.at, l.normal);
         for (k = 0; k < 6; k++) {
-            const leaving_rate r = rate_of(&l, gradients + 6 * (ptrdiff_t)i, k);
-            const double slant = dot_product(r.tilt, l.n) / (along * along);
-            const vector3 arm = plus(cross_product(r.moved, l.normal), cross_product(l.at, r.tilt));
-            out[k] += scale * (slant * l.normal.x - r.tilt.x / along);
-            out[6 + k] += scale * (slant * l.normal.y - r.tilt.y / along);
-            out[12 + k] += scale * (slant * l.normal.z - r.tilt.z / along);
-            out[18 + k] += scale * (slant * turn.x - arm.x / along);
-            out[24 + k] += scale * (slant * turn.y - arm.y / along);
-            out[30 + k] += scale * (slant * turn.z - arm.z / along);
+            const sliding r = sliding_of(&l.f, gradients + 6 * (ptrdiff_t)i, k);
+            add_gradient_slope(l.normal, &l.f, tilt_of(&l, &r), r.moved, scale, out + k);
         }
     }
 }
@@ -225,24 +181,4 @@ void raise_overlaps(const int *neighbours, int count, const int *nodes, double l
     }
     for (i = 0; i < count; i++)
         place[nodes[i]] = -1;
-}
-
-void spread_forces(int count, const int *pairs, const double *parts, int held, const int *active,
-                   const double *forces, double *spread)
-{
-    int j, axis;
-    clear(count, spread);
-    for (j = 0; j < held; j++) {
-        const int i = active[j];
-        spread[i] += forces[j];
-        for (axis = 0; axis < 2; axis++) {
-            const int *const pair = pairs + 4 * i + 2 * axis;
-            const double moved = pair[0] < 0 ? 0.0 : parts[2 * i + axis] * forces[j];
-            if (moved == 0.0)
-                continue;
-            spread[i] += 2.0 * moved;
-            spread[pair[0]] -= moved;
-            spread[pair[1]] -= moved;
-        }
-    }
 }

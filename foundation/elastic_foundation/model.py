@@ -38,9 +38,9 @@ from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, LineTracer, facet_order, femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 from foundation.surfaces.surface_shape import is_closed
-from foundation.surfaces.thickness import spring_normals
 from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.worn_surface import lowered_surface, vertex_depths
 
 
 @dataclass(frozen=True)
@@ -361,6 +361,32 @@ class ElasticFoundation(SurfaceContact):
         place = self.tibia.centroids[self._bed.triangle[deepest]]
         return steep_side(name, self._femur_tree, pose, place, float(indentations[deepest]))
 
+    def worn(self, depth: ArrayLike) -> ElasticFoundation:
+        """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+        return ElasticFoundation(
+            self.femur,
+            lowered_surface(self.tibia, depth, self.layer_thickness),
+            _thinned(self.law, np.asarray(depth), vertex_depths(self.tibia, depth)),
+            surface=self.surface,
+            conservative=self.conservative,
+            dissipation=self.dissipation,
+            compartments=self.compartments,
+            compartment_names=self.compartment_names,
+            search_depth=self.search_depth,
+        )
+
+    @property
+    def layer_thickness(self) -> FloatArray:
+        """Thickness of the tibial layer at each triangle (F,) [m]."""
+        law, faces = self.law, self.tibia.faces
+        while isinstance(law, SeriesLaw):
+            law = law.first
+        thickness = np.asarray(getattr(law, "thickness", np.inf))
+        by_vertex = thickness.size == len(self.tibia.vertices)
+        return (
+            thickness[faces].mean(axis=1) if by_vertex else np.broadcast_to(thickness, len(faces))
+        )
+
     @cached_property
     def _wall(self) -> float:
         return wall_thickness(self.femur)
@@ -376,52 +402,10 @@ class ElasticFoundation(SurfaceContact):
         return chosen
 
 
-def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
-    """Return depths at vertices (V,) [m] of the same volume as triangle depths (F,) [m]."""
-    # The mean around each vertex, weighted by area, preserves the integral over the surface.
-    depths = check_array("depth", depth, (len(tibia.faces),), at_least=0.0, unit="m")
-    corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
-    areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
-    worn = np.bincount(corners, np.repeat(tibia.areas * depths, 3), count)
-    return np.divide(worn, areas, out=np.zeros(count), where=areas > 0.0)
-
-
-def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
-    """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
-    # Thicknesses per triangle or vertex decrease by the depth; a single one is nominal and remains.
-    tibia = model.tibia
-    lowered = vertex_depths(tibia, depth)
-    normals = spring_normals(tibia)
-    moved = TriangleMesh(tibia.vertices - lowered[:, None] * normals, tibia.faces, tibia.name)
-    if tibia.vertex_normals is not None:
-        # Known normals turn by as much as the normals estimated from the triangles.
-        before = replace(tibia, vertex_normals=None)
-        turned = normals + spring_normals(moved) - spring_normals(before)
-        length = np.linalg.norm(turned, axis=1, keepdims=True)
-        moved = replace(moved, vertex_normals=turned / length)
-    return ElasticFoundation(
-        model.femur,
-        moved,
-        _thinned(model.law, np.asarray(depth, dtype=np.float64), lowered),
-        surface=model.surface,
-        conservative=model.conservative,
-        dissipation=model.dissipation,
-        compartments=model.compartments,
-        compartment_names=model.compartment_names,
-        search_depth=model.search_depth,
-    )
-
-
 def _thinned(law: SpringLaw, by_triangle: FloatArray, by_vertex: FloatArray) -> SpringLaw:
-    """Return the law with a smaller tibial thickness."""
+    """Return the law with a smaller tibial thickness; a single one is nominal and remains."""
     if isinstance(law, SeriesLaw):
         return replace(law, first=_thinned(law.first, by_triangle, by_vertex))
     thickness = np.asarray(getattr(law, "thickness", np.inf))
     depths = by_triangle if len(by_triangle) == thickness.size else by_vertex
-    if (depths >= thickness).any():
-        k = int(np.argmax(depths - thickness))
-        raise InputError(
-            f"depth: expected less than the thickness, found {1e3 * depths[k]:.3g} mm of "
-            f"{1e3 * float(np.broadcast_to(thickness, depths.shape)[k]):.3g} mm"
-        )
     return law.mapped(lambda before: before - depths)

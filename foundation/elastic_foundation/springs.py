@@ -146,7 +146,8 @@ class Springs:
         return sums, slopes
 
 
-NEARLY_INCOMPRESSIBLE = CONSTANTS["NEARLY_INCOMPRESSIBLE"]
+#: Poisson's ratio above which a layer flows aside under a patch.
+NEARLY_INCOMPRESSIBLE = 0.46
 #: Wave number of the layer times half width of the patch.
 _WAVE = 2.0
 #: Excess of the force over that of the wave: the estimate is within 10 % under the balls of

@@ -164,6 +164,21 @@ def measured_patch(
     return list(measures)
 
 
+def spread_forces(
+    pairs: Integers, parts: FloatArray, active: IntArray, forces: FloatArray
+) -> FloatArray:
+    """Return the forces (n,) at nodes [N] that forces (A,) on raised overlaps are."""
+    # With pairs (n, 2, 2), -1 for none, and parts (n, 2) of `raise_overlaps`.
+    beside, count = pairs[active], len(active)
+    moved = np.where(beside[..., 0] < 0, 0.0, parts[active]) * forces[:, None]
+    shares = moved[..., None] * [2.0, -1.0, -1.0]
+    places = np.concatenate([np.tile(active[:, None, None], (1, 2, 1)), beside], axis=2)
+    spread = np.zeros(len(pairs))
+    places, shares = places.reshape(count, 6), shares.reshape(count, 6)
+    np.add.at(spread, np.c_[active, places].ravel(), np.c_[forces, shares].ravel())
+    return spread
+
+
 class CompartmentContact:
     """Contact with the layer of one compartment, of compliance (C, C) [m/N]."""
 
@@ -188,12 +203,7 @@ class CompartmentContact:
             contact, femoral = self._solved(pose, near)
             state = PatchState(self.layer, near, contact, femoral, loads, by_twist)
             if jacobian and contact is not None:
-                active, count = integers(contact.active), len(near.nodes)
-                spread = np.empty(count)
-                CORE.spread_forces(
-                    count, *addresses(near.pairs, near.parts), len(active),
-                    *addresses(active, contact.forces, spread),
-                )  # fmt: skip
+                spread = spread_forces(near.pairs, near.parts, contact.active, contact.forces)
                 self._add_turns(pose, femur, near.nodes, near.exits, spread, by_twist)
                 slopes = self._slopes(pose, femur, state, contact)
                 solved = lapack.solve_factored(contact.factor, slopes)

@@ -44,19 +44,32 @@ def own_parts(layer: MeshedLayer) -> FloatArray:
 
 def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
     """Return the compliance (C, C) less that of a flat layer [m/N], smooth over the grid."""
-    material = layer.layer
     regular = np.array(compliance, dtype=np.float64)
-    table, diagonal = deficit_table(material.poissons_ratio), own_parts(layer)
-    points, thickness = layer.points, layer.thickness
-    CORE.subtract_flat(
-        address(table), len(table), PER_STEP,
-        strength(material.youngs_modulus, material.poissons_ratio),
-        len(points), *addresses(points, thickness, diagonal, regular),
-    )  # fmt: skip
+    flat = flat_layer(layer.layer, layer.points, layer.thickness, own_parts(layer))
+    CORE.subtract_flat(flat.address, address(regular))
     # Elements do not resolve the singular part between nodes next to each other.
     smoothing = _filter(layer, 0) @ _filter(layer, 1)
     half = smoothing @ regular
     return np.asarray(smoothing @ half.T)
+
+
+def flat_layer(
+    layer: ElasticLayer, points: FloatArray, thickness: FloatArray, own: FloatArray, **fields: Any
+) -> Record:
+    """Return the struct `between` of points (n, 3), thicknesses (n,) [m] and other fields."""
+    table = deficit_table(layer.poissons_ratio)
+    return Record(
+        "between",
+        pieces=len(table),
+        table=table,
+        per_step=PER_STEP,
+        strength=strength(layer.youngs_modulus, layer.poissons_ratio),
+        count=len(points),
+        points=points,
+        thickness=thickness,
+        own=own,
+        **fields,
+    )
 
 
 def _filter(layer: MeshedLayer, axis: int) -> sparse.csr_array:
@@ -195,26 +208,11 @@ class LazyCompliance:
 
     def _points(self, at: FemoralPoints, own: FloatArray, used: IntArray) -> Record:
         """Return the struct `between` of points of contact; `own` and `used` as of its fields."""
-        material, regular = self._layer.layer, self._regular
-        table = deficit_table(material.poissons_ratio)
-        return Record(
-            "between",
-            pieces=len(table),
-            table=table,
-            per_step=PER_STEP,
-            strength=strength(material.youngs_modulus, material.poissons_ratio),
-            count=len(at.points),
-            points=at.points,
-            thickness=at.thickness,
-            own=own,
-            factors=at.factors,
-            cells=at.cells,
-            weights=at.weights,
-            count_used=len(used),
-            used=used,
-            side=len(regular),
-            regular=address(regular),
-        )
+        return flat_layer(
+            self._layer.layer, at.points, at.thickness, own, factors=at.factors, cells=at.cells,
+            weights=at.weights, count_used=len(used), used=used, side=len(self._regular),
+            regular=address(self._regular),
+        )  # fmt: skip
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
         """Add rows (k,) and columns (l,) to (k, l) [m/N]; up to the diagonal if these agree."""

@@ -33,6 +33,10 @@ class Base(Protocol):
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface."""
         ...
 
+    def below_worn(self, depth: FloatArray) -> Base:
+        """Return the same base below a surface lowered by (V,) [m] at its vertices."""
+        ...
+
 
 @dataclass(frozen=True)
 class PlaneBase:
@@ -83,6 +87,10 @@ class PlaneBase:
         depth = (heights - self.height) / (grid.lines @ normal)
         return grid.points - depth[:, None] * grid.lines
 
+    def below_worn(self, depth: FloatArray) -> PlaneBase:
+        """Return the same base below a surface lowered by (V,) [m] at its vertices."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class ThicknessBase:
@@ -123,6 +131,14 @@ class ThicknessBase:
             )
         return grid.points - depth[:, None] * grid.normals
 
+    def below_worn(self, depth: FloatArray) -> ThicknessBase:
+        """Return the same base below a surface lowered by (V,) [m] at its vertices.
+
+        A single thickness is nominal and remains.
+        """
+        single = np.size(self.thickness) == 1
+        return self if single else ThicknessBase(self.thickness - depth)
+
 
 @dataclass(frozen=True, eq=False)
 class SolidBase:
@@ -132,9 +148,12 @@ class SolidBase:
     ----------
     solid : TriangleMesh
         Closed solid [m], frame of the surface, normals outwards.
+    worn : float
+        Largest depth by which the surface is lowered into the solid [m].
     """
 
     solid: TriangleMesh
+    worn: float = 0.0
     upright, held_sides = True, False
 
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
@@ -147,13 +166,17 @@ class SolidBase:
         check_solid(surface, self.solid)
         tracer = LineTracer(flat_surface(self.solid), curved=False)
         starts = grid.points - _TOLERANCE * grid.lines
-        inside = tracer.exits(starts, grid.lines, 2.0 * _TOLERANCE).facet >= 0
+        inside = tracer.exits(starts, grid.lines, 2.0 * _TOLERANCE + self.worn).facet >= 0
         check_place(surface, self.solid, ~inside[~grid.border], _TOLERANCE)
         reach = float(np.linalg.norm(np.ptp(self.solid.vertices, axis=0)))
         hits = tracer.exits(starts, -grid.lines, reach)
         valid = inside & (hits.facet >= 0)
         depth = filled_from_nearest(grid.points, _TOLERANCE + hits.distance, valid)
         return grid.points - depth[:, None] * grid.lines
+
+    def below_worn(self, depth: FloatArray) -> SolidBase:
+        """Return the same base below a surface lowered by (V,) [m] at its vertices."""
+        return SolidBase(self.solid, self.worn + float(depth.max()))
 
 
 #: Largest deviation of a rotation matrix from orthogonality.

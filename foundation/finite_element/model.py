@@ -46,6 +46,7 @@ from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.surfaces.worn_surface import lowered_surface, vertex_depths
 
 
 def check_layer(name: str, layer: Any) -> None:
@@ -126,6 +127,9 @@ SHARPEST = 0.25
 #: in the logarithm of 1 - 2ν.
 _RATIOS = np.array([0.48, 0.49, 0.499, 0.4999])
 _FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
+#: Bound of the error of the force over (spacing / half width)³ min(spacing / thickness, 1)², at any
+#: ratio (measured up to 0.48); that of the area is twice as large.
+_THIN = 3.8
 #: Least error of the force that is flagged.
 _SAID = 0.02
 
@@ -163,21 +167,22 @@ def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tupl
 
 
 def _flow(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
-    """Return what the nodes miss of the flow of a nearly incompressible layer to the edge."""
-    layer, material = contact.layer, contact.layer.layer
-    ratio = material.poissons_ratio
-    if ratio <= _RATIOS[0] or len(state.active) == 0:
+    """Return what the nodes miss of a thin or nearly incompressible layer at the patch's edge."""
+    layer, ratio = contact.layer, contact.layer.layer.poissons_ratio
+    if len(state.active) == 0:
         return ()
     half = float(np.sqrt(layer.areas[state.active].sum() / np.pi))
-    place = -np.log(1.0 - 2.0 * ratio)
-    force, area = (
-        layer.spacing / half * float(np.interp(place, -np.log(1.0 - 2.0 * _RATIOS), bounds))
-        for bounds in (_FORCE_ERRORS, _AREA_ERRORS)
-    )
+    per_half = layer.spacing / half
+    per_thickness = min(layer.spacing / float(layer.thickness[state.active].min()), 1.0)
+    force = _THIN * per_half**3 * per_thickness**2
+    area = 2.0 * force
+    if ratio > _RATIOS[0]:
+        place, places = -np.log(1.0 - 2.0 * ratio), -np.log(1.0 - 2.0 * _RATIOS)
+        force = max(force, per_half * float(np.interp(place, places, _FORCE_ERRORS)))
+        area = max(area, per_half * float(np.interp(place, places, _AREA_ERRORS)))
     if force < _SAID:
         return ()
-    errors = 100 * force, 100 * min(area, 1.0)
-    numbers = ratio, 1e3 * layer.spacing, 1e3 * half, *errors
+    numbers = ratio, 1e3 * layer.spacing, 1e3 * half, 100.0 * force, 100.0 * min(area, 1.0)
     return (Flag(FlagKind.COARSE_NODES, name, numbers),)
 
 
@@ -339,8 +344,25 @@ class FiniteElementContact(NodalContact):
         }
         return self._like(layer=replace(self.layer, **changes))
 
+    def worn(self, depth: ArrayLike) -> Self:
+        """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+        tibia = lowered_surface(self.tibia, depth, self.layer_thickness)
+        base = self.layer.base.below_worn(vertex_depths(self.tibia, depth))
+        # The compliance of a worn layer serves a block of cycles, once.
+        return self._like(tibia=tibia, layer=replace(self.layer, base=base), folder=None)
+
+    @property
+    def layer_thickness(self) -> FloatArray:
+        """Thickness of the tibial layer at each triangle (F,) [m], the largest beyond the nodes."""
+        largest = max(float(layer.thickness.max()) for layer in self.layers)
+        thickness = np.full(len(self.tibia.faces), largest)
+        for values, layer in zip(self.triangle_values, self.layers, strict=True):
+            thickness[values.triangles] = values.interpolated(layer.thickness)
+        return thickness
+
     def _like(self, **changes: Any) -> Self:
         arguments: dict[str, Any] = {
+            "tibia": self.tibia,
             "layer": self.layer,
             "femur_layer": self.femur_layer,
             "spacing": self.spacing,
@@ -352,7 +374,7 @@ class FiniteElementContact(NodalContact):
             "folder": self.store.folder,
             "search_depth": self._reach,
         }
-        return type(self)(self.femur, self.tibia, **(arguments | changes))
+        return type(self)(self.femur, **(arguments | changes))
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
@@ -405,6 +427,12 @@ class FiniteElementContact(NodalContact):
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
         return self.contacts[self._index(compartment)].indentation(pose, self._femur)
+
+    def peaks_at_rim(self, pose: Pose, compartment: str) -> bool:
+        """Return whether the peak pressure is at the rim, where it grows as nodes get closer."""
+        side = self._index(compartment)
+        (state,) = self._states(pose, [side])
+        return bool(self.layers[side].at_rim[np.argmax(state.pressures)])
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""

@@ -27,7 +27,7 @@ from scipy.special import j0, roots_legendre
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.core import lapack
-from foundation.core.library import CONSTANTS, CORE, address
+from foundation.core.library import CORE, address
 
 #: 1 - φ is below 1e-14 from there on.
 _CUT = 20.0
@@ -83,9 +83,13 @@ def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
     return parts
 
 
-START, TOLERANCE = CONSTANTS["START"], CONSTANTS["WRONG"]
-PATIENCE = int(CONSTANTS["PATIENCE"])
-
+#: Nodes of more than this part of the largest overlap start in contact: in Hertz's contact the edge
+#: is where half of the approach is left.
+START = 0.4
+#: Negative part of the largest gap or force that is wrong.
+TOLERANCE = 1e-12
+#: Exchanges of all wrong nodes without fewer wrong ones, before single nodes are exchanged.
+PATIENCE = 8
 #: Nodes that are farther from the femur than this part of the largest overlap are checked last.
 _NEAR = 0.3
 

@@ -50,7 +50,7 @@ def find_split(mesh: TriangleMesh) -> float:
     first, last = (round(fraction * _STRIPS) for fraction in _MIDDLE)
     top = first + int(np.argmax(height[first:last]))
     valley = max(height[:top].min(), height[top + 1 :].min())
-    if height[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
+    if not height[top] - valley > _RIDGE_RISE * (z[-1] - z[0]):  # both 0 of a single triangle
         raise MeshError(
             f"{mesh.name}: no ridge found between the plateaus (highest rise "
             f"{1e3 * (height[top] - valley):.2f} mm); set {{name}}, the z between the plateaus",

@@ -91,9 +91,9 @@ class LayerConfig(Section):
     def _without_coupled_law(cls, law: Any) -> Any:
         if law == "coupled":
             raise InputError(
-                f'expected one of {", ".join(LAWS)}, found "coupled"; springs that share the '
-                "compliance of the layer are finite elements: remove the key, and set model = "
-                '"finite_element" in [contact]'
+                f"expected one of {', '.join(LAWS)} (springs that share the compliance of the "
+                'layer are finite elements: remove the key, and set model = "finite_element" in '
+                "[contact])"
             )
         return law
 

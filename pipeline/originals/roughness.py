@@ -25,8 +25,8 @@ from foundation.base.errors import PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.finite_element.model import FiniteElementContact
 from foundation.statics.height import pose_at_load
-from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -102,8 +102,9 @@ _POSES, _PART = 12, 0.3
 _EXPONENT = 0.4
 #: Width of the surfaces around the contact that count [m], beyond the radius of the local fits.
 _MARGIN = RADIUS + 2e-3
-#: Least part of the poses that bear the load, and with a peak pressure on both surfaces.
-_LEAST = 0.5
+#: Least part of the poses that bear the load, and of those with a peak pressure inside the rim of
+#: both surfaces. A peak at the rim has no limit as nodes get closer, with or without ridges.
+_LEAST, _INNER = 0.5, 0.25
 
 
 class LoadedPatches(NamedTuple):
@@ -145,11 +146,11 @@ def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) ->
         with without_warnings:
             model = build_elements(contact, patch)
         model.prepare()
-        loads.append(_loads(model, patches.poses))
+        loads.append(peaks_inside_rim(model, patches.poses))
     by_peak, by_force = np.log(loads[1] / loads[0]).T
     changes = by_peak - _EXPONENT * by_force
     known = changes[np.isfinite(changes)]
-    if len(known) < _LEAST * len(changes):
+    if len(known) < _INNER * len(changes):
         return None
     return float(np.sqrt(np.mean(known**2)))
 
@@ -192,12 +193,12 @@ def _loaded(
     return loaded_poses, areas
 
 
-def _loads(model: SurfaceContact, poses: list[tuple[Pose, str]]) -> FloatArray:
-    """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN without an answer."""
+def peaks_inside_rim(model: FiniteElementContact, poses: list[tuple[Pose, str]]) -> FloatArray:
+    """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN for a peak at the rim."""
     results = np.full((len(poses), 2), np.nan)
     for row, (pose, name) in zip(results, poses, strict=True):
         with suppress(PoseError):
             loads = model.compartment_loads(pose, name)[0]
-            if loads[AXIAL_FORCE] > 0.0:
+            if loads[AXIAL_FORCE] > 0.0 and not model.peaks_at_rim(pose, name):
                 row[:] = loads[PEAK_PRESSURE], loads[AXIAL_FORCE]
     return results

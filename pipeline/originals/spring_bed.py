@@ -104,13 +104,6 @@ def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw
     return layer_law(layer.model_copy(update={"poissons_ratio": ratio}), thickness)
 
 
-def springs_of(model: object, otherwise: str) -> ElasticFoundation:
-    """Return a contact model that is an elastic foundation; raise an InputError `otherwise`."""
-    if not isinstance(model, ElasticFoundation):
-        raise InputError(otherwise)
-    return model
-
-
 def build_law(
     contact: ContactConfig, vertices: int, measured: FloatArray | None = None
 ) -> SpringLaw:

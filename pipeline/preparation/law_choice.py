@@ -56,7 +56,10 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
         if patches is None or rms is None:
-            return _linear("the roughness of the surfaces is not known: few poses carry the load")
+            return _linear(
+                "the roughness of the surfaces is not known: few poses carry the load inside the "
+                "rim of the surfaces"
+            )
         if rms <= SMOOTH:
             reason = f"{_ELEMENTS}; {_smooth_words(rms)}, which is little"
             return LawChoice(spacing_across(patches.width, STUDY_NODES), 0.0, (reason,))

@@ -22,7 +22,6 @@ from dynamics.core.rosenbrock import (
     TOO_MANY_STEPS,
     Limits,
 )
-from dynamics.core.tableaus import RODAS5P
 from dynamics.simulator.integrator import prepared
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
@@ -159,7 +158,6 @@ def _memory(
         **trained,
         "trained": image.struct(Struct("trained", trained)),
         "problem": problem_address,
-        "tableau": image.struct(RODAS5P),
         "limits": image.struct(bounds),
         "times": image.array(times),
         "pieces": simulation.pieces,

@@ -20,7 +20,6 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.spring_bed import springs_of
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.samples import OK, poses_of
 
@@ -52,8 +51,12 @@ def with_surrogates(
 def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
     """Return a contact with the surrogate of a run, whose original model is that of the contact."""
     where = f"{contact.name}: {run.folder}"
-    otherwise = f"{where}: expected a surrogate of springs in place of springs"
-    model, trained = (springs_of(m, otherwise) for m in (contact.model, run.original.model))
+    model, trained = contact.model, run.original.model
+    if not (isinstance(model, ElasticFoundation) and isinstance(trained, ElasticFoundation)):
+        raise InputError(
+            f"{where}: expected a surrogate of springs in place of springs; train it with "
+            'contact.model = "elastic_foundation"'
+        )
     for name in ("surface", "conservative"):
         wanted, found = getattr(model, name), getattr(trained, name)
         if wanted != found:

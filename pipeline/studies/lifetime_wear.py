@@ -10,13 +10,10 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime import LifetimeWear, extrapolate_wear
-from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.elastic_foundation.laws import SeriesLaw
-from foundation.elastic_foundation.model import ElasticFoundation, worn_model
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import write_document, write_npz
-from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, lines_of
@@ -74,15 +71,14 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     RunError
         If the directory is not a finished run.
     InputError
-        If an argument is out of range, the insert wears through, or the original model is no
-        elastic foundation.
+        If an argument is out of range, the insert wears through, or the original is a table.
     """
     run = TrainedRun.open(folder)
-    unworn = _bed(run)
+    unworn: Any = run.reference_model
     say(f"blocks of cycles: {blocks}")
     with bar(blocks, "block", "blocks of cycles") as shown:
 
-        def simulate_cycle(model: ElasticFoundation) -> SimulationResult:
+        def simulate_cycle(model: SurfaceContact) -> SimulationResult:
             result = run.gait(model)
             shown.update()
             return result
@@ -90,12 +86,10 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
         worn = extrapolate_wear(
             unworn,
             simulate_cycle,
-            worn_model,
             run.gait.wear_law,
             cycles,
             blocks,
             creep=run.gait.creep_law,
-            thickness=_thickness(unworn),
         )
     write_npz(
         folder / "worn.npz",
@@ -114,7 +108,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     return insert
 
 
-def _blocks(worn: LifetimeWear, unworn: ElasticFoundation) -> list[dict[str, float]]:
+def _blocks(worn: LifetimeWear, unworn: SurfaceContact) -> list[dict[str, float]]:
     """Return the rows of the table of blocks."""
     total = worn.volume.sum(axis=1)
     values = np.column_stack([
@@ -129,16 +123,6 @@ def _blocks(worn: LifetimeWear, unworn: ElasticFoundation) -> list[dict[str, flo
     return [dict(zip(_COLUMNS, row, strict=True)) for row in values[1:].tolist()]
 
 
-def _thickness(bed: ElasticFoundation) -> FloatArray:
-    """Return the thickness of the tibial layer at each triangle (F,) [m]."""
-    law: Any = bed.law
-    while isinstance(law, SeriesLaw):
-        law = law.first
-    thickness, faces = np.asarray(law.thickness), bed.tibia.faces
-    by_vertex = thickness.size == len(bed.tibia.vertices)
-    return thickness[faces].mean(axis=1) if by_vertex else np.broadcast_to(thickness, len(faces))
-
-
 def _pictures(worn: LifetimeWear, tibia: TriangleMesh) -> Iterator[Picture]:
     """Yield volumes over cycles and the depths by wear and by creep."""
     volumes = 1e9 * np.column_stack([worn.volume, worn.volume.sum(axis=1)])
@@ -150,16 +134,6 @@ def _pictures(worn: LifetimeWear, tibia: TriangleMesh) -> Iterator[Picture]:
         if depth.any():
             surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)
             yield fig.face_map(f"Depth by {word}", surface, depth, float(depths.max()), "mm")
-
-
-def _bed(run: TrainedRun) -> ElasticFoundation:
-    """Return the elastic foundation of a run."""
-    return springs_of(
-        run.reference_model,
-        f"{run.folder}: wear lowers the surface of an elastic foundation, found "
-        f'contact.model = "{run.config.contact.model}"; rerun with '
-        'contact.model = "elastic_foundation"',
-    )
 
 
 def worn_table(insert: WornInsert) -> str:

@@ -11,10 +11,8 @@ enum { ROOT_STEPS = 60 };
 static curve step_at(double t)
 {
     const double rest = 1.0 - t;
-    curve f;
-    f.value = t * t * t * t * (2.5 - t * (3.0 - t));
-    f.slope = t * t * t * (10.0 - t * (15.0 - 6.0 * t));
-    f.bend = 30.0 * t * t * rest * rest;
+    const curve f = {t * t * t * t * (2.5 - t * (3.0 - t)), t * t * t * (10.0 - t * (15.0 - 6.0 * t)),
+                     30.0 * t * t * rest * rest};
     return f;
 }
 
@@ -22,14 +20,13 @@ static curve step_at(double t)
 static curve clip(double x, double most, double width)
 {
     const double size = fabs(x), sign = x > 0.0 ? 1.0 : -1.0, breadth = 2.0 * width;
-    curve f = {0.0, 1.0, 0.0};
-    f.value = x;
+    curve f = {x, 1.0, 0.0}, s;
     if (size <= most)
         return f;
     f.value = sign * (most + width);
     f.slope = 0.0;
     if (!(width == 0.0 || size >= most + breadth)) {
-        const curve s = step_at((size - most) / breadth);
+        s = step_at((size - most) / breadth);
         f.value = sign * (size - breadth * s.value);
         f.slope = 1.0 - s.slope;
         f.bend = -sign * s.bend / breadth;
@@ -99,26 +96,40 @@ static void design_jets(state *at, const regressor *r, double *out)
     chain(&at->s, r->outputs, rows, row, bends, order ? p : 0, parameters, out);
 }
 
+/* The piece between increasing breaks in which x is, the first or the last one beyond them. */
+static int piece_at(int knots, const double *breaks, double x)
+{
+    int low = 0, high = knots - 1;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (breaks[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A cubic of coefficients of falling powers, `stride` apart. */
+static curve cubic_at(const double *q, int stride, double t)
+{
+    const double a = q[0], b = q[stride], c = q[2 * stride];
+    const curve f = {((a * t + b) * t + c) * t + q[3 * stride], (3.0 * a * t + 2.0 * b) * t + c,
+                     6.0 * a * t + 2.0 * b};
+    return f;
+}
+
 /* Fill the five coordinates of a path at a flexion. */
 static void path_at(state *at, const path *p, const double *flexion, double *out)
 {
     const space *s = &at->s;
-    const int stride = 5 * p->count;
-    double *free = at->free, *t, *powers, *product, here;
-    int piece = 0, k, e;
-    while (piece < p->count - 1 && flexion[0] >= p->flexion[piece + 1])
-        piece++;
-    here = flexion[0] - p->flexion[piece];
+    const int piece = piece_at(p->count + 1, p->flexion, flexion[0]);
+    const double here = flexion[0] - p->flexion[piece];
+    double *free = at->free, *t, *powers, *product;
+    int k, e;
     if (!p->of_design) {
-        const double *q = p->pieces + 5 * piece;
-        for (k = 0; k < 5; k++, q++, out += s->size) {
-            const double a = q[0], b = q[stride], c = q[2 * stride];
-            curve f;
-            f.value = ((a * here + b) * here + c) * here + q[3 * stride];
-            f.slope = (3.0 * a * here + 2.0 * b) * here + c;
-            f.bend = 6.0 * a * here + 2.0 * b;
-            apply(s, f, flexion, out);
-        }
+        for (k = 0; k < 5; k++, out += s->size)
+            apply(s, cubic_at(p->pieces + 5 * piece + k, 5 * p->count, here), flexion, out);
         return;
     }
     powers = jets(at, 20);
@@ -138,6 +149,15 @@ static void path_at(state *at, const path *p, const double *flexion, double *out
     at->free = free;
 }
 
+/* A variable of the box, at most `most` in size when scaled. */
+static curve held_variable(const compartment *c, int k, double scaled, double most)
+{
+    curve f = clip(scaled, most, c->smoothing);
+    f.value = c->box_middle[k] + c->box_half[k] * f.value;
+    f.bend /= c->box_half[k];
+    return f;
+}
+
 /* Hold the pose in the box, the height over its path kept up to FARTHEST; fill x[0..4], the scaled
    variables, not held, and x[5] with -1, or with a height that is not kept. */
 static void hold(state *at, double *x)
@@ -145,18 +165,14 @@ static void hold(state *at, double *x)
     const compartment *c = at->c;
     const space *s = &at->s;
     const int n = s->size;
-    const double *q = at->coordinates, width = c->smoothing;
+    const double *q = at->coordinates;
     double *free = at->free, *path_here = jets(at, 5), *path_there = jets(at, 5);
     double *flexion = jets(at, 1), lift;
     int inside, k, row = 0;
     x[0] = (q[0] - c->box_middle[0]) / c->box_half[0];
     scale(s, 1.0, q, flexion);
-    if (!(fabs(x[0]) <= FOLLOWED)) {
-        curve f = clip(x[0], FOLLOWED, width);
-        f.value = c->box_middle[0] + c->box_half[0] * f.value;
-        f.bend /= c->box_half[0];
-        apply(s, f, q, flexion);
-    }
+    if (!(fabs(x[0]) <= FOLLOWED))
+        apply(s, held_variable(c, 0, x[0], FOLLOWED), q, flexion);
     path_at(at, &c->box, flexion, path_here);
     lift = (q[4 * n] - path_here[3 * n]) / FARTHEST;
     x[5] = fabs(lift) <= 1.0 ? -1.0 : -lift;
@@ -173,12 +189,7 @@ static void hold(state *at, double *x)
         return;
     at->held = at->free = path_here + 11 * wide(n); /* behind what is still needed */
     at->held = jets(at, 6);
-    {
-        curve f = clip(x[0], 1.0, width);
-        f.value = c->box_middle[0] + c->box_half[0] * f.value;
-        f.bend /= c->box_half[0];
-        apply(s, f, q, at->held);
-    }
+    apply(s, held_variable(c, 0, x[0], 1.0), q, at->held);
     path_at(at, &c->box, at->held, path_there);
     for (k = 0, row = 0; k < 5; k++) {
         double *offset = at->held + (k + 1) * n;
@@ -188,11 +199,9 @@ static void hold(state *at, double *x)
         f.value = offset[0];
         if (k != 3) {
             row++;
-            f = clip(x[row], 1.0, width);
-            f.value = c->box_middle[row] + c->box_half[row] * f.value;
-            f.bend /= c->box_half[row];
+            f = held_variable(c, row, x[row], 1.0);
         } else if (fabs(lift) > 1.0) { /* not NaN */
-            f = clip(offset[0], FARTHEST, width * FARTHEST);
+            f = clip(offset[0], FARTHEST, c->smoothing * FARTHEST);
         }
         apply(s, f, offset, offset);
         add(s, 1.0, path_there + k * n, offset);
@@ -201,15 +210,10 @@ static void hold(state *at, double *x)
 
 static void fill_turn(const space *s, const double *angle, double *cosine, double *sine)
 {
-    curve f;
-    f.value = cos(angle[0]);
-    f.slope = -sin(angle[0]);
-    f.bend = -f.value;
+    const double c = cos(angle[0]), v = sin(angle[0]);
+    const curve f = {c, -v, -c}, g = {v, c, -v};
     apply(s, f, angle, cosine);
-    f.value = -f.slope;
-    f.slope = -f.bend;
-    f.bend = -f.value;
-    apply(s, f, angle, sine);
+    apply(s, g, angle, sine);
 }
 
 /* Fill the place p = t + R c of the condyle's point, R = Ry(-rotation) Rx(-adduction) Rz(flexion). */
@@ -333,10 +337,7 @@ static curve root_at(const compartment *c, double r)
 static curve power_of_root(double factor, double degree, curve root)
 {
     const double slope = factor * degree * power(root.value, degree - 1.0);
-    curve f;
-    f.value = factor * power(root.value, degree);
-    f.slope = 0.5 * slope * root.slope;
-    f.bend = 0.0;
+    curve f = {factor * power(root.value, degree), 0.5 * slope * root.slope, 0.0};
     if (root.value > 0.0)
         f.bend = 0.25 * ((degree - 1.0) * slope / root.value * root.slope * root.slope
                          + slope * root.bend);

@@ -75,9 +75,8 @@ static void fix_networks(const features *f, line *l)
 /* Prepare the line through x, whose last number does not matter, in the scratch memory. */
 static line line_through(const regressor *r, const double *x, double *scratch)
 {
-    features f = {0};
+    features f;
     line l;
-    int j;
     l.r = r;
     l.first = 0.0;
     l.coefficients = take(&scratch, r->degrees);
@@ -85,14 +84,7 @@ static line line_through(const regressor *r, const double *x, double *scratch)
     l.exponents = take(&scratch, r->points);
     l.fixed = take(&scratch, r->nets * wide(r->units));
     l.free = scratch;
-    f.r = r;
-    f.d = r->inputs;
-    f.row = row_of(r->inputs);
-    f.table = take(&scratch, 3 * r->degrees * f.row);
-    f.free = scratch;
-    for (j = 0; j < f.d - 1; j++)
-        f.z[j] = scaled_input(r, j, x[j]);
-    fill_table(&f);
+    f = features_of(r, x, r->inputs - 1, 0, scratch);
     fix_terms(&f, &l);
     if (r->points)
         fix_points(&f, &l);

@@ -12,18 +12,12 @@ static double dot(int count, const double *a, const double *b)
 
 static double relative_variance(const regressor *r, const posterior *p, const double *x, double *scratch)
 {
-    features f = {0};
     const int n = wide(r->points);
     double *w = take(&scratch, n), *exponents = take(&scratch, n), explained, inflated = 0.0;
+    features f = features_of(r, x, r->inputs, 0, scratch);
     double here[MOST_INPUTS];
     int i, j;
-    f.r = r;
-    f.d = r->inputs;
-    f.row = row_of(r->inputs);
-    f.table = take(&scratch, 3 * r->degrees * f.row);
-    f.column = take(&scratch, r->terms);
-    for (j = 0; j < f.d; j++)
-        f.z[j] = scaled_input(r, j, x[j]);
+    f.column = take(&f.free, r->terms);
     shear_inputs(r, f.z, here);
     for (i = 0; i < n; i++)
         w[i] = 1.0;
@@ -35,7 +29,6 @@ static double relative_variance(const regressor *r, const posterior *p, const do
         w[i] = i < r->points ? (w[i] - known) / p->diagonal[i] : 0.0;
     }
     explained = dot(n, w, w);
-    fill_table(&f);
     fill_column(&f);
     for (i = 0; i < r->terms; i++) { /* Rq' f = h, in the place of h */
         double side = f.column[i];

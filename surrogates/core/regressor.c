@@ -94,6 +94,23 @@ static void fill_table(const features *f)
         fill_fourier(f);
 }
 
+/* Features at the first `known` numbers of x, with the table of polynomials of these; the others are 0. */
+static features features_of(const regressor *r, const double *x, int known, int order, double *scratch)
+{
+    features f = {0};
+    int j;
+    f.r = r;
+    f.d = r->inputs;
+    f.row = row_of(f.d);
+    f.order = order;
+    f.free = scratch;
+    f.table = take(&f.free, 3 * r->degrees * f.row);
+    for (j = 0; j < known; j++)
+        f.z[j] = scaled_input(r, j, x[j]);
+    fill_table(&f);
+    return f;
+}
+
 /* Fill the rows of the terms: a term is an earlier one times one more factor of a new input. */
 static void fill_rows(const features *f)
 {
@@ -489,21 +506,13 @@ static void clear_lanes(const features *f)
 static void evaluate(const regressor *r, const double *x, int outputs, int steep, int order,
                      double *rows, double *bends, double *scratch)
 {
-    features f = {0};
-    const int d = r->inputs, row = row_of(d);
+    features f = features_of(r, x, r->inputs, order, scratch);
+    const int d = f.d, row = f.row;
     int k, j, b;
-    f.r = r;
-    f.d = d;
-    f.row = row;
     f.outputs = outputs;
     f.steep = order < 2 ? order * steep : outputs;
-    f.order = order;
     f.sums = rows;
-    f.free = scratch;
-    for (j = 0; j < d; j++)
-        f.z[j] = scaled_input(r, j, x[j]);
     clear(outputs * row, rows);
-    f.table = take(&f.free, 3 * r->degrees * row);
     f.rows = take(&f.free, r->terms * row);
     f.column = take(&f.free, r->terms);
     if (order > 1) {
@@ -514,7 +523,6 @@ static void evaluate(const regressor *r, const double *x, int outputs, int steep
         f.lanes = take(&f.free, 8 * outputs * (1 + d));
         f.pairs = take(&f.free, order > 1 ? 8 * outputs * pairs_of(d) : 0);
     }
-    fill_table(&f);
     if (order)
         fill_rows(&f);
     fill_column(&f);

@@ -11,6 +11,18 @@ static int together(int n)
     return (n + rounds - 1) / rounds;
 }
 
+/* Call a function of a number n <= SUMS of sums. */
+#define WRITTEN_OUT(function, n, ...) \
+    switch (n) { \
+    case 1: function(1, __VA_ARGS__); break; \
+    case 2: function(2, __VA_ARGS__); break; \
+    case 3: function(3, __VA_ARGS__); break; \
+    case 4: function(4, __VA_ARGS__); break; \
+    case 5: function(5, __VA_ARGS__); break; \
+    case 6: function(6, __VA_ARGS__); break; \
+    default: function(SUMS, __VA_ARGS__); \
+    }
+
 /* One to SUMS sums of some groups of eight numbers. */
 INLINE void rows_of(const int n, const int groups, int count, const double *row, int across,
                     const double *weights, int stride, double *sums, int between)
@@ -47,15 +59,7 @@ static void add_rows(int count, int breadth, const double *rows, int across, int
         for (; lane < breadth; lane += 8) {
             const double *row = rows + lane;
             double *sum = sums + lane;
-            switch (own) {
-            case 1: rows_of(1, 1, count, row, across, weights, stride, sum, between); break;
-            case 2: rows_of(2, 1, count, row, across, weights, stride, sum, between); break;
-            case 3: rows_of(3, 1, count, row, across, weights, stride, sum, between); break;
-            case 4: rows_of(4, 1, count, row, across, weights, stride, sum, between); break;
-            case 5: rows_of(5, 1, count, row, across, weights, stride, sum, between); break;
-            case 6: rows_of(6, 1, count, row, across, weights, stride, sum, between); break;
-            default: rows_of(SUMS, 1, count, row, across, weights, stride, sum, between);
-            }
+            WRITTEN_OUT(rows_of, own, 1, count, row, across, weights, stride, sum, between);
         }
         weights += own * stride;
         sums += own * between;
@@ -86,15 +90,7 @@ static void add_products(int count, const double *shared, int n, const double *l
 {
     while (n > 0) {
         const int own = together(n);
-        switch (own) {
-        case 1: products_of(1, count, shared, lists, stride, sums, between); break;
-        case 2: products_of(2, count, shared, lists, stride, sums, between); break;
-        case 3: products_of(3, count, shared, lists, stride, sums, between); break;
-        case 4: products_of(4, count, shared, lists, stride, sums, between); break;
-        case 5: products_of(5, count, shared, lists, stride, sums, between); break;
-        case 6: products_of(6, count, shared, lists, stride, sums, between); break;
-        default: products_of(SUMS, count, shared, lists, stride, sums, between);
-        }
+        WRITTEN_OUT(products_of, own, count, shared, lists, stride, sums, between);
         lists += (ptrdiff_t)own * stride;
         sums += own * between;
         n -= own;

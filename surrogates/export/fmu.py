@@ -71,35 +71,33 @@ class Content(NamedTuple):
     verdict: str = ""
 
 
-#: All variables of a knee in the order of their value references.
+#: Variables in the order of their value references; of the compartments, those of the first.
 with _TABLE.open(encoding="ascii", newline="") as _stream:
-    VARIABLES = tuple(Variable(**row) for row in csv.DictReader(_stream))
-_INPUTS = [k for k, variable in enumerate(VARIABLES) if variable.causality == "input"]
-#: Compartment whose variables those of other compartments repeat.
+    _ROWS = tuple(Variable(**row) for row in csv.DictReader(_stream))
+_INPUTS = [k for k, variable in enumerate(_ROWS) if variable.causality == "input"]
 _MODEL = COMPARTMENTS[0]
-_PARTS = tuple(f"{name}_" for name in COMPARTMENTS)
 
 
 def variables_of(compartments: tuple[str, ...]) -> tuple[Variable, ...]:
     """Return the variables of a surrogate with these compartments in the order of references."""
-    if compartments == COMPARTMENTS:
-        return VARIABLES
     variables: list[Variable] = []
     for is_flag in (False, True):  # the flags follow all outputs
-        rows = [v for v in VARIABLES if (not v.unit) == is_flag]
-        of_parts = [v for v in rows if v.causality == "output" and v.name.startswith(_PARTS)]
-        common, first = [v for v in rows if v not in of_parts], rows.index(of_parts[0])
-        model = [v for v in of_parts if v.name.startswith(_PARTS[0])]
+        rows = [v for v in _ROWS if (not v.unit) == is_flag]
+        model = [v for v in rows if v.name.startswith(f"{_MODEL}_")]
+        first, end = rows.index(model[0]), rows.index(model[-1]) + 1
         repeated = [_renamed(v, name) for name in compartments for v in model]
-        variables += [*common[:first], *repeated, *common[first:]]
+        variables += [*rows[:first], *repeated, *rows[end:]]
     return tuple(variables)
 
 
 def _renamed(variable: Variable, name: str) -> Variable:
-    text = variable.text.replace(f"{_MODEL} condyle", f"{_MODEL} compartment")
-    return variable._replace(
-        name=variable.name.replace(_MODEL, name, 1), text=text.replace(_MODEL, name)
-    )
+    kind = "condyle" if name in COMPARTMENTS else "compartment"
+    text = variable.text.replace(f"{_MODEL} condyle", f"{name} {kind}").replace(_MODEL, name)
+    return variable._replace(name=variable.name.replace(_MODEL, name, 1), text=text)
+
+
+#: All variables of a knee.
+VARIABLES = variables_of(COMPARTMENTS)
 
 
 def model_description(version: str, content: Content) -> bytes:

@@ -14,7 +14,7 @@ from foundation.base.checks import FloatArray, IntArray, check_array, check_numb
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose, rotation_matrix
-from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, address
+from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, addresses
 from surrogates.core.correlations import CORRELATIONS
 from surrogates.families.kriging import Likelihood, factorise_safely, maximise, solve
 from surrogates.fields.condyle_surface import CondyleSurface
@@ -75,8 +75,8 @@ def _patch(depth: FloatArray, pressure: FloatArray, bed: FloatArray) -> _Patch |
     frame, measures = np.empty(6), np.empty(MEASURES)
     if (pressure > 0.0).sum() < _FEWEST:
         return None
-    overlap = [address(np.ascontiguousarray(values)) for values in (depth, bed)]
-    if not CORE.measure_overlap(len(depth), *overlap, address(frame), address(measures)):
+    overlap = [np.ascontiguousarray(values) for values in (depth, bed)]
+    if not CORE.measure_overlap(len(depth), *addresses(*overlap, frame, measures)):
         return None
     b = bed[inside, 2] - frame[1]
     a = (bed[inside, 0] - frame[0] - frame[4] * b) / (WIDTH * frame[2])

@@ -255,7 +255,7 @@ const liveKnee = async (data) => {
     free.forEach((row, k) => { reference[row] += rest[k]; });
     view.state.fill(0);
     rates.forEach((rate, k) => { view.state[n + k] = rate; });
-    const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, at.state, count, times, at.counts, at.where, at.states);
+    const ended = core.integrate_trained(data.problem, data.trained, data.limits, size, at.state, count, times, at.counts, at.where, at.states);
     if (ended) return { ended: data.outcomes[ended] };
     core.inputs_over_time(data.problem, count, times, at.values, at.slopes);
     const poses = numbers(at.poses, wide * count), states = numbers(at.states, count * size);

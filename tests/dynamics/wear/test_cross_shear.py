@@ -9,7 +9,6 @@ from scipy.integrate import quad
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, measured_patch, surrogate_wear
 from dynamics.wear.lifetime import CreepLaw, extrapolate_wear
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.model import worn_model
 
 PLATE = covered_plate()
 AREA, CYCLE = 20e-3**2, np.linspace(0.0, 2.0 * np.pi, 401)
@@ -132,7 +131,7 @@ def test_creep_of_a_flat_punch(blocks):
     law, creep = WearLaw(1e-16), CreepLaw(3e-11, 8e-12)
     rates = np.tile([0.0, 0.0, 0.0, 0.05, 0.0, 0.0], (3, 1))
     once = cycles.carried_out(PLATE, np.tile(Pose(superior=-1e-5).array, (3, 1)), rates)
-    found = extrapolate_wear(PLATE, lambda _: once, worn_model, law, 1e5, blocks, creep, H)
+    found = extrapolate_wear(PLATE, lambda _: once, law, 1e5, blocks, creep)
     pressure = once.compartment_loads[0, 0, 8]
     expected = H * pressure * (3e-11 + 8e-12 * np.log10(1e5 / 60.0))
     np.testing.assert_allclose(found.creep_depth[-1], expected, rtol=1e-9)

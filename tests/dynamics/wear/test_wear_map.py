@@ -11,7 +11,6 @@ from plates import H, Pressed, covered_plate, round_implant
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, measured_patch, surrogate_wear
 from dynamics.wear.lifetime import extrapolate_wear
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation.model import worn_model
 
 LAW = WearLaw()
 AT_REST = np.zeros(6)
@@ -88,7 +87,7 @@ SPEED = 0.05
 
 
 def extrapolate(model, simulate_cycle, count, blocks):
-    return extrapolate_wear(model, simulate_cycle, worn_model, LAW, count, blocks)
+    return extrapolate_wear(model, simulate_cycle, LAW, count, blocks)
 
 
 def slide(model):

@@ -16,7 +16,7 @@ from foundation.elastic_foundation.laws import (
     ModifiedLaw,
     SeriesLaw,
 )
-from foundation.elastic_foundation.model import vertex_depths, worn_model
+from foundation.surfaces.worn_surface import vertex_depths
 
 TIBIA = plate(0.03, 12)
 FEMUR = swept(lambda x, z: 18.0 * x**2 + 9.0 * z**2, 0.014, 14, 14, 0.014)
@@ -115,7 +115,7 @@ PRESSED = 0.1e-3
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_zero_depth_changes_nothing(surface):
     shape, model = round_implant(surface=surface)
-    same = worn_model(model, np.zeros(len(model.tibia.faces)))
+    same = model.worn(np.zeros(len(model.tibia.faces)))
     pose = replace(shape.home_pose(0.3), rotation=0.02)
     pose = replace(pose, superior=pose.superior - 0.1e-3)
     found, expected = (m.loads(pose).total.array for m in (same, model))
@@ -125,7 +125,7 @@ def test_zero_depth_changes_nothing(surface):
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_plate_worn_evenly_is_pressed_less_deep(surface):
     model = covered_plate(surface)
-    worn = worn_model(model, np.full(len(model.tibia.faces), 0.3 * PRESSED))
+    worn = model.worn(np.full(len(model.tibia.faces), 0.3 * PRESSED))
     pose = Pose(superior=-PRESSED)
     assert worn.loads(pose).force[1] == pytest.approx(0.7 * model.loads(pose).force[1], rel=1e-9)
     assert worn.law.thickness == H
@@ -136,7 +136,7 @@ def test_plate_worn_evenly_is_pressed_less_deep(surface):
 def test_variable_thickness_decreases_by_the_depth(per):
     count = {"triangle": 32, "vertex": 25}[per]
     model = covered_plate(thickness=np.full(count, H))
-    worn = worn_model(model, np.full(32, 1e-3))
+    worn = model.worn(np.full(32, 1e-3))
     np.testing.assert_allclose(worn.law.thickness, H - 1e-3, rtol=1e-12, atol=0.0)
 
 
@@ -150,7 +150,7 @@ def test_variable_thickness_decreases_by_the_depth(per):
 )
 def test_bad_depths_are_named(depth, message):
     with pytest.raises(ValueError, match=message):
-        worn_model(covered_plate(), depth)
+        covered_plate().worn(depth)
 
 
 def test_vertex_depths_keep_the_volume():

@@ -12,8 +12,8 @@ from some_slow import first_of
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
-from foundation.finite_element.layer import PlaneBase, ThicknessBase
-from foundation.finite_element.model import extrapolated, spacing_error
+from foundation.finite_element.layer import ElasticLayer, PlaneBase, ThicknessBase
+from foundation.finite_element.model import FiniteElementContact, extrapolated, spacing_error
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.flat_layer import flat_elements
@@ -153,6 +153,32 @@ def test_deep_contact_is_flagged():
     assert (FlagKind.LARGE_STRAIN, "lateral") in [flag.cause for flag in flags]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (PlaneBase(), PlaneBase()),
+        (ThicknessBase(np.full(242, 6e-3)), ThicknessBase(np.full(242, 5.3e-3))),
+        (ThicknessBase(6e-3), ThicknessBase(6e-3)),
+    ],
+)
+def test_evenly_worn_layer_is_the_layer_of_the_lower_surface(before, after):
+    model, pose, worn = layers.plate_contact(before), Pose(superior=0.0448, lateral=20e-3), 0.7e-3
+    tibia = model.tibia
+    lower = replace(tibia, vertices=tibia.vertices - np.array([0.0, worn, 0.0]))
+    layer = ElasticLayer(10e6, 0.45, after)
+    expected = FiniteElementContact(
+        model.femur, lower, layer, spacing=2e-3, compartments=model.compartments
+    )
+    found = model.worn(np.full(len(tibia.faces), worn))
+    assert expected.loads(pose).force[1] > 0.0
+    np.testing.assert_allclose(
+        found.loads(pose).total.array, expected.loads(pose).total.array, rtol=1e-8, atol=1e-9
+    )
+    np.testing.assert_allclose(model.layer_thickness, 6e-3, rtol=1e-9)
+    with pytest.raises(InputError, match="depth: expected less than the thickness, found 6"):
+        model.worn(np.full(len(tibia.faces), 6.1e-3))
+
+
 def test_triangles_interpolate_from_the_nodes():
     model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
@@ -175,9 +201,16 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
     np.testing.assert_allclose(found, limit, rtol=1e-14)
 
 
-@pytest.mark.parametrize("ratio", first_of([0.4999, 0.499]))
-def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
-    force, area, flags = flat_elements(ratio, 1.5e-3, 3.0, 0.1, 0.75e-3)
+@pytest.mark.parametrize(
+    "layer",
+    first_of([
+        (0.4999, 1.5e-3, 3.0, 0.1, 0.75e-3),
+        (0.499, 1.5e-3, 3.0, 0.1, 0.75e-3),
+        (0.47, 1e-3, 8.0, 0.3, 2e-3),
+    ]),
+)  # fmt: skip
+def test_coarse_nodes_of_a_thin_or_nearly_incompressible_layer_are_flagged(layer):
+    force, area, flags = flat_elements(*layer)
     ((most_force, most_area),) = (
         flag.values[-2:] for flag in flags if flag.kind is FlagKind.COARSE_NODES
     )
@@ -194,4 +227,5 @@ def test_ordinary_layers_are_not_flagged(ratio):
 
 def test_poses_at_a_rim_are_counted():
     at_rim = replace(INSIDE, anterior=10e-3)
+    assert [layers.plates().peaks_at_rim(pose, "lateral") for pose in (INSIDE, at_rim)] == [0, 1]
     assert spacing_error(layers.plates(), [INSIDE, at_rim, at_rim]).unresolved == 2

@@ -125,6 +125,10 @@ def test_solid_below_its_own_top():
     grid = lay_grid(top, whole(top), UP, 2e-3)
     below = SolidBase(solid).below(grid, top)
     np.testing.assert_allclose(below, grid.points - (0.0, 6e-3, 0.0), atol=1e-9)
+    worn = shapes.plate(20e-3, 4, (0.0, 2e-3, 0.0))
+    low = lay_grid(worn, whole(worn), UP, 2e-3)
+    base = SolidBase(solid).below_worn(np.full(len(worn.vertices), 1e-3))
+    np.testing.assert_allclose(base.below(low, worn), below, atol=1e-9)
 
 
 def test_the_implant_keeps_its_rim_and_no_element_is_folded():

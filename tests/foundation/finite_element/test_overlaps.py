@@ -10,7 +10,7 @@ import shapes
 
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, address, integers
-from foundation.finite_element.compartment import EDGE_OFFSET, measured_patch
+from foundation.finite_element.compartment import EDGE_OFFSET, measured_patch, spread_forces
 from foundation.finite_element.condensed_layer import MARGIN, neighbourhood_order, node_bed
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface
@@ -74,12 +74,13 @@ def test_raised_overlaps_on_a_grid():
     x, _, z = layer.points.T
     overlaps = 1e-3 - 3.0 * x**2 - 5.0 * (z - 20e-3) ** 2 + 0.1 * x
     slopes = np.column_stack([overlaps] * 6)
+    doubled = 2.0 * slopes
     pairs, place = np.empty((count, 2, 2), np.intc), np.full(count, -1, np.intc)
     nodes, weights, parts = integers(np.arange(count)), np.ones(count), np.empty((count, 2))
     raised, (raised_slopes, directions) = np.empty(count), np.empty((2, count, 6))
     CORE.raise_overlaps(
         address(layer.neighbours), count, address(nodes), -1.0,
-        *map(address, (overlaps, slopes, 2.0 * slopes, weights, slopes, place, pairs, parts)),
+        *map(address, (overlaps, slopes, doubled, weights, slopes, place, pairs, parts)),
         *map(address, (raised, raised_slopes, directions)),
     )  # fmt: skip
     grid = layer.mesh.grid
@@ -95,11 +96,9 @@ def test_raised_overlaps_on_a_grid():
     assert (place == -1).all()
     assert grid.border.any()
     # The forces go back to the nodes they came from: the work is the same.
-    active = integers(np.flatnonzero(inner))
-    forces, spread = np.random.default_rng(0).uniform(size=len(active)), np.empty(count)
-    CORE.spread_forces(
-        count, address(pairs), address(parts), len(active), *map(address, (active, forces, spread))
-    )
+    active = np.flatnonzero(inner)
+    forces = np.random.default_rng(0).uniform(size=len(active))
+    spread = spread_forces(pairs, parts, active, forces)
     assert spread @ overlaps == pytest.approx(forces @ raised[active], rel=1e-12)
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 

@@ -8,9 +8,9 @@ from scipy.special import j0
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, address
+from foundation.finite_element.femoral_layer import flat_layer
 from foundation.finite_element.layer import ElasticLayer, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.surfaces.mesh import TriangleMesh
 from tests.oracles.exact_layer_compliance import Layer
 
@@ -51,11 +51,8 @@ POSE = Pose(0.01, -0.004, 0.3, 0.3e-3, -0.15e-3, 0.2e-3)
 def test_subtracted_layer_agrees_with_the_exact_compliance():
     points = np.array([[0.0, 0.0, 0.0], [2e-3, 0.0, 1e-3]])
     matrix = np.zeros((2, 2))
-    table, thickness, own = deficit_table(NU), np.full(2, T), np.ones(2)
-    CORE.subtract_flat(
-        address(table), len(table), PER_STEP, strength(E, NU), 2,
-        *map(address, (points, thickness, own, matrix)),
-    )  # fmt: skip
+    flat = flat_layer(ElasticLayer(E, NU, ThicknessBase(T)), points, np.full(2, T), np.ones(2))
+    CORE.subtract_flat(flat.address, address(matrix))
     r = np.hypot(2e-3, 1e-3)
     layer = Layer(E, NU, T)
     rest = layer.deficit_transform(j0, np.array([r]))[0]

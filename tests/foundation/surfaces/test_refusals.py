@@ -107,6 +107,7 @@ def compartments(split_z=None, up=True):
         ),
         (partial(check_mesh, shapes.plate(40e-3, 10), "patella"), "body: expected one of"),
         (compartments(), "plate: no ridge .* set split_z"),
+        (partial(find_compartments, TriangleMesh(CORNERS, [[0, 1, 2]])), "no ridge found"),
         (compartments(0.5), "plate: no triangle is lateral with split_z"),
         (compartments(-0.5), "plate: no triangle is medial with split_z"),
         (compartments(up=False), "no triangle faces up"),

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from functools import partial
 
+import layers
 import numpy as np
 import pytest
 import trimesh
@@ -11,6 +12,7 @@ from solids import rounded_disc
 from studies import export, implant_meshes, mesh_study
 
 from foundation.anatomy.bearing_surface import tibial_bearing
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from foundation.surfaces.smoothing import smoothed
@@ -21,7 +23,13 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.mesh_loading import bearing_part, load_surface
-from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness
+from pipeline.originals.roughness import (
+    SMOOTH,
+    coarse_surfaces,
+    loaded_patches,
+    peaks_inside_rim,
+    roughness,
+)
 
 
 @pytest.fixture
@@ -143,6 +151,15 @@ def roughened(surfaces, height):
 
 def roughness_of(config, surfaces, space):
     return roughness(config, surfaces, loaded_patches(config, surfaces, space))
+
+
+def test_peaks_at_the_rim_tell_of_no_roughness():
+    inside = Pose(superior=0.0452, lateral=20.5e-3)
+    poses = [(inside, "lateral"), (replace(inside, anterior=10e-3), "lateral")]
+    peaks, forces = peaks_inside_rim(layers.plates(), poses).T
+    assert peaks[0] > 0.0
+    assert forces[0] > 0.0
+    assert np.isnan([peaks[1], forces[1]]).all()
 
 
 def test_roughness_grows_with_the_ridges_and_falls_with_smoothing(knee):

@@ -1,16 +1,22 @@
 """Pressure at the vertices of a mesh: analytic patches; how well a mesh resolves it."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import layers
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from shapes import plate
 
+from foundation.base.pose import Pose
 from pipeline.reports.pressure_field import (
     outline_of,
     sides_of,
     vertex_pressures,
 )
 from pipeline.stages.elastic_layer import resolution
+from pipeline.stages.gait_cycle import mesh_resolution
 
 RADIUS, PEAK = 6.0, 18.0
 
@@ -113,3 +119,11 @@ def test_alternating_ridges_are_found_in_full():
     found = resolution(vertices, faces, paraboloid(vertices, faces) * (1.0 + 0.05 * sign))
     assert found is not None
     assert 4.0 < found.roughness_percent < 7.0
+
+
+@pytest.mark.parametrize(("anterior", "judged"), [(0.0, ["lateral"]), (10e-3, [])])
+def test_elements_with_their_peak_at_the_rim_tell_of_no_ridges(anterior, judged):
+    pose = replace(Pose(superior=0.0452, lateral=20.5e-3), anterior=anterior)
+    percent = np.array([13.0, 25.0, 45.0, 70.0])
+    cycle = SimpleNamespace(gait_percent=percent, poses=np.tile(pose.array, (4, 1)))
+    assert list(mesh_resolution(layers.plates(), cycle)) == judged

@@ -74,6 +74,6 @@ PROBE int probe_size(const char *name)
 #define SIZE(kind) if (!strcmp(name, #kind)) return (int)sizeof(kind);
     SIZE(vector3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(dissipation) SIZE(sums) SIZE(between)
     SIZE(regressor) SIZE(path) SIZE(compartment) SIZE(posterior) SIZE(surface) SIZE(skin) SIZE(layer)
-    SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(knee_motion) SIZE(tableau) SIZE(step_limits)
+    SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(knee_motion) SIZE(step_limits)
     return 0;
 }
