@@ -8,16 +8,16 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 18_200,
-    "surrogates": 12_780,
-    "dynamics": 14_830,
-    "pipeline": 28_760,
-    "benchmarks": 1_590,
+    "foundation": 17_160,
+    "surrogates": 12_760,
+    "dynamics": 14_750,
+    "pipeline": 28_600,
+    "benchmarks": 1_560,
     "examples": 1_600,
-    "tests": 42_860,
+    "tests": 42_660,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
-WORDS = 42_400
+WORDS = 41_150
 
 
 def lines_in(folder):
