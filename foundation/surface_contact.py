@@ -113,6 +113,10 @@ class SurfaceContact(ABC):
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
 
+    def peaks_at_rim(self, pose: Pose, compartment: str) -> bool:
+        """Return whether the peak pressure is at a rim, where it has no limit; False by default."""
+        return False
+
     def pressure_places(self, compartment: str) -> PressurePlaces:
         """Return the places where the model gives the pressures of a compartment.
 

@@ -76,6 +76,7 @@ def extrapolate_wear(
     # the mean pressure of that cycle. `InputError` names the block that wears through the insert.
     check_number("cycles", cycles, above=0.0)
     count, creep = check_count("blocks", blocks), creep or CreepLaw()
+    thickness = model.layer_thickness
     numbers = np.linspace(0.0, cycles, count + 1)
     wears: list[Wear] = []
     contact, worn, crept = model, [np.zeros(len(model.tibia.faces))], [0.0 * model.tibia.areas]
@@ -85,7 +86,7 @@ def extrapolate_wear(
         wears.append(wear)
         start, end = (creep.strain(number * np.ptp(result.time)) for number in numbers[block:][:2])
         worn.append(worn[-1] + cycles / count * np.asarray(wear.depth))
-        crept.append(crept[-1] + (end - start) * model.layer_thickness * wear.sliding.pressure)
+        crept.append(crept[-1] + (end - start) * thickness * wear.sliding.pressure)
         try:
             # From the unworn surface, so that errors do not accumulate.
             contact = model.worn(worn[-1] + crept[-1])

@@ -379,8 +379,7 @@ class ElasticFoundation(SurfaceContact):
     def layer_thickness(self) -> FloatArray:
         """Thickness of the tibial layer at each triangle (F,) [m]."""
         law, faces = self.law, self.tibia.faces
-        while isinstance(law, SeriesLaw):
-            law = law.first
+        law = law.first if isinstance(law, SeriesLaw) else law
         thickness = np.asarray(getattr(law, "thickness", np.inf))
         by_vertex = thickness.size == len(self.tibia.vertices)
         return (

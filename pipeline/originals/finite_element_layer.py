@@ -227,12 +227,10 @@ def as_elements(contact: ContactConfig, spacing: float) -> ContactConfig:
         raise InputError(str(error.errors()[0]["msg"])) from error
 
 
-def element_layer(
-    config: Config, area: float, finest: float = _FINEST_MM
-) -> tuple[float, SurfaceContact]:
+def element_layer(config: Config, area: float) -> tuple[float, SurfaceContact]:
     """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
 
-    The contact `area` at the largest peak pressure [m²] gives the distance, `finest` [mm] or more.
+    The contact `area` at the largest peak pressure [m²] gives the distance.
     """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:
@@ -240,7 +238,7 @@ def element_layer(
             "contact.femur_layer.thickness_file has a row per tibial vertex, which finite elements "
             "cannot use"
         )
-    spacing = max(spacing_across(contact_width(area), REFERENCE_NODES), finest)
+    spacing = spacing_across(contact_width(area), REFERENCE_NODES)
     contact = as_elements(config.contact, spacing)
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))

@@ -25,8 +25,8 @@ from foundation.base.errors import PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.finite_element.model import FiniteElementContact
 from foundation.statics.height import pose_at_load
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -193,7 +193,7 @@ def _loaded(
     return loaded_poses, areas
 
 
-def peaks_inside_rim(model: FiniteElementContact, poses: list[tuple[Pose, str]]) -> FloatArray:
+def peaks_inside_rim(model: SurfaceContact, poses: list[tuple[Pose, str]]) -> FloatArray:
     """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN for a peak at the rim."""
     results = np.full((len(poses), 2), np.nan)
     for row, (pose, name) in zip(results, poses, strict=True):

@@ -28,7 +28,6 @@ from dynamics.wear.cycle_wear import (
 from foundation.base.checks import FloatArray
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
-from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import NodalContact, SurfaceContact
 from foundation.surfaces.decimation import coarse_copy
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -212,7 +211,8 @@ def mesh_resolution(model: SurfaceContact, result: SimulationResult) -> dict[str
         judged = [
             field[k]
             for k in np.flatnonzero((peaks > 0.0) & (peaks >= _NEAR_PEAK * peaks.max()))
-            if not _peaks_at_rim(model, result.poses[chosen[k]], name)
+            # A peak at the rim tells of no ridges.
+            if not model.peaks_at_rim(Pose.from_array(result.poses[chosen[k]]), name)
         ]
         rated = [resolution(model.tibia.vertices, model.tibia.faces, row) for row in judged]
         if known := [item for item in rated if item is not None]:
@@ -220,13 +220,6 @@ def mesh_resolution(model: SurfaceContact, result: SimulationResult) -> dict[str
             across = min(item.across for item in known)
             resolutions[name] = Resolution(across=across, roughness_percent=roughest)
     return resolutions
-
-
-def _peaks_at_rim(model: SurfaceContact, pose: FloatArray, name: str) -> bool:
-    """Return whether elements have their peak pressure at the rim, which tells of no ridges."""
-    if not isinstance(model, FiniteElementContact):
-        return False
-    return model.peaks_at_rim(Pose.from_array(pose), name)
 
 
 # A cycle may prescribe a motion in place of a load.

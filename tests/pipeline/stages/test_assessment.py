@@ -1,7 +1,5 @@
 """What a surrogate, its pressure fields and a node spacing are worth; the elastic layer."""
 
-from functools import partial
-
 import layers
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text
-from pipeline.originals.finite_element_layer import element_layer
+from pipeline.originals import finite_element_layer
 from pipeline.reports.accuracy import worst_load
 from pipeline.stages import elastic_layer as layer_stage
 from pipeline.stages.assessment import (
@@ -180,7 +178,7 @@ def pressed(deeper=2e-4, count=41):
 @pytest.fixture(autouse=True)
 def coarse_elements(monkeypatch):
     """Nodes of the elastic layer 2 mm apart, for the sake of time."""
-    monkeypatch.setattr(layer_stage, "element_layer", partial(element_layer, finest=2.0))
+    monkeypatch.setattr(finite_element_layer, "_FINEST_MM", 2.0)
 
 
 @pytest.fixture(scope="module")
